@@ -1,0 +1,60 @@
+#pragma once
+// How many bytes are held at most, and how much was sent? Written by the rank's own thread only, in program order: a peak
+// is a function of the cell, never of timing.
+#include <algorithm>
+#include <compare>
+#include <map>
+#include <utility>
+
+#include "words.hpp"
+
+namespace shardmark {
+
+using Held = std::pair<Tag, DType>;
+using Called = std::pair<Verb, DType>;
+
+class MemoryLedger {
+ public:
+  void add(Held what, std::uint64_t bytes) {
+    std::uint64_t& now = live_[what];
+    now += bytes;
+    total_ += bytes;
+    peaks_[what] = std::max(peaks_[what], now);
+    peak_ = std::max(peak_, total_);
+    ++allocations_;
+  }
+  void remove(Held what, std::uint64_t bytes) {
+    live_[what] -= bytes;
+    total_ -= bytes;
+  }
+  // From here on a peak is the most that is held from now.
+  void restart_peaks() {
+    peaks_ = live_;
+    peak_ = total_;
+  }
+  std::uint64_t live(Held what) const {
+    const auto it = live_.find(what);
+    return it == live_.end() ? 0 : it->second;
+  }
+  std::uint64_t live() const { return total_; }
+  const std::map<Held, std::uint64_t>& peaks() const { return peaks_; }  // bytes, each at its own worst moment
+  std::uint64_t peak() const { return peak_; }                           // bytes, everything at the worst moment
+  std::uint64_t allocations() const { return allocations_; }
+
+ private:
+  std::map<Held, std::uint64_t> live_, peaks_;
+  std::uint64_t total_ = 0, peak_ = 0, allocations_ = 0;
+};
+
+// payload: bytes of the verb's whole array. volume: bytes that the named algorithm sends from this rank, summed from the
+// chunks it really uses.
+struct Traffic {
+  std::uint64_t calls = 0, payload = 0, volume = 0;
+  bool operator==(const Traffic&) const = default;
+  Traffic operator-(const Traffic& o) const {
+    return {calls - o.calls, payload - o.payload, volume - o.volume};
+  }
+};
+using TrafficLedger = std::map<Called, Traffic>;
+
+}  // namespace shardmark

@@ -1,0 +1,39 @@
+#pragma once
+// What ran when? One lane a queue, each written by the one thread that executes it and read after the drain.
+#include <array>
+#include <chrono>
+#include <vector>
+
+#include "words.hpp"
+
+namespace shardmark {
+
+inline std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// label: the unit (forward, recompute, backward) or the segment (update, reduce, gather) it belongs to.
+// skew_ns: of a collective, the time spent waiting for the last rank to arrive; not a transfer.
+struct Interval {
+  std::int64_t begin_ns = 0, end_ns = 0;
+  Phase phase = Phase::forward;
+  int label = 0;
+  int step = 0;
+  std::int64_t skew_ns = 0;
+};
+
+class Timeline {
+ public:
+  void reserve(std::size_t intervals) {
+    for (auto& lane : lanes_) lane.reserve(intervals);
+  }
+  void add(int lane, const Interval& i) { lanes_[static_cast<std::size_t>(lane)].push_back(i); }
+  const std::vector<Interval>& lane(int l) const { return lanes_[static_cast<std::size_t>(l)]; }
+
+ private:
+  std::array<std::vector<Interval>, 2> lanes_;  // 0: compute, 1: communication
+};
+
+}  // namespace shardmark
