@@ -21,7 +21,6 @@ struct Options {
   std::size_t bucket_elements = 0;  // 0: a bucket a unit
   double clip = 0;                  // 0: off
   AdamParameters adam;
-  bool recompute = false;
   int prefetch = 1;                 // zero3: units gathered ahead
   bool keep_last = true;            // zero3: what is needed again at once stays across the turn to backward
   std::size_t persist_below = 0;    // zero3: parameters of fewer elements stay whole

@@ -27,6 +27,8 @@ struct Training {
   bool record_time = true;       // false: recorders off, to see what they cost
   std::string inject;            // a fault for tests, e.g. "delay:rank=1,phase=backward,ms=20"; see impl/inject.hpp
   bool keep_parameters = false;  // RankReport::parameters is filled
+  bool rate_products = false;    // RankReport::products_ns is measured behind the steps, on all ranks at once
+  int late_us = 0;               // > 0: queues that run late on purpose (tests)
 };
 
 struct RankReport {
@@ -40,6 +42,8 @@ struct RankReport {
   std::map<Held, std::uint64_t> left_over;              // bucket, gathered, staging, activation alive after the drain
   std::uint64_t parameter_hash = 0;                     // of all parameters as fp32, in order
   std::uint64_t moved_bytes = 0;                        // bytes that the transport itself saw leave this rank, all steps
+  double products_ns = 0;                               // what a step's matrix products take alone, measured in this run
+  std::string moved_witness;
   std::vector<float> parameters;                        // where keep_parameters
 };
 
@@ -53,14 +57,10 @@ struct Claims {                                         // what the formulas say
   std::size_t padding_elements = 0;                     // of the layout, whole
 };
 
-struct MatrixShape { std::size_t m = 0, n = 0, k = 0; bool ta = false, tb = false, adds = false; };
-
 struct TrainingReport {
   std::vector<RankReport> ranks;
   Claims claims;
   double flops_per_step = 0;                            // one rank, forward + backward, causal attention half
-  // Every product of a step with how often it runs, to rate the step against the matrix rate measured in the same run.
-  std::vector<std::pair<MatrixShape, double>> products;
   std::size_t tokens_per_step = 0;                      // all ranks
   std::uint64_t resident_before_bytes = 0, resident_peak_bytes = 0;  // of this process; VmRSS at start, VmHWM at the end
 };

@@ -57,11 +57,11 @@ struct SumSquares {
 
 // The scalars that AdamW reads on the device; the host reads nothing back inside a step. control is f32[4]:
 enum class ControlSlot : std::uint8_t { coefficient, skip, step, loss_scale };
-// From the squared norm: the clip coefficient min(1, clip / (norm + 1e-6)), skip = 1 if the norm is not finite, and
+// From the squared norm (the sum over squares, in order): the clip coefficient min(1, clip / (norm + 1e-6)), skip = 1 if the norm is not finite, and
 // step += 1 unless skipped. squares may be empty: coefficient 1, no skip. history is f64[2 * steps], may be empty: entry
 // `at` gets the norm before and after clipping. Resets squares to 0.
 struct ClipControl {
-  View squares;  // f64[1]
+  View squares;  // f64[any]
   View control;  // f32[4]
   View history;  // f64[2 * steps]
   std::size_t at = 0;
@@ -85,15 +85,15 @@ struct AdamW {
   Access access() const { return {{grad, control}, {weight, master, first, second}}; }
 };
 
-// c(m, n) = a(m, k) b(k, n) + bias(n), or adds. ta: a is stored (k, m); tb: b is stored (n, k).
+// c(m, n) = a(m, k) b(k, n) + bias(n) + residual(m, n), or adds. ta: a is stored (k, m); tb: b is stored (n, k).
 struct Matmul {
   ConstView a, b;
   View c;
-  ConstView bias;  // may be empty
+  ConstView bias, residual;  // each may be empty
   std::size_t m = 0, n = 0, k = 0;
   bool ta = false, tb = false, adds = false;
   View scratch;  // u8, at least what the device asks for this shape
-  Access access() const { return {{a, b, bias}, {c, scratch}}; }
+  Access access() const { return {{a, b, bias, residual}, {c, scratch}}; }
 };
 
 struct ColumnSum {
@@ -127,14 +127,13 @@ struct OneHot {
   Access access() const { return {{tokens}, {out}}; }
 };
 
-// sum = x + add (where add is given; sum may alias x), out = (sum - mean) * rstd * gain + bias over rows of `width`.
+// out = (x - mean) * rstd * gain + bias over rows of `width`. (Residual sums are part of the product before: Matmul.)
 struct LayerNorm {
-  ConstView x, add, gain, bias;
-  View sum;    // (rows, width), only where add is given
+  ConstView x, gain, bias;
   View out;    // (rows, width)
   View stats;  // (rows, 2): mean, rstd
   std::size_t width = 0;
-  Access access() const { return {{x, add, gain, bias}, {sum, out, stats}}; }
+  Access access() const { return {{x, gain, bias}, {out, stats}}; }
 };
 // dx adds the gradient through the normalisation; dgain and dbias add, each may be empty.
 struct LayerNormBackward {

@@ -1,6 +1,7 @@
 #pragma once
-// What does the CPU do for each op? One function an op, run on the calling thread (and its helpers, where a rank has more
-// than one): every one checks sizes and types and says in one sentence what does not fit.
+// What does the CPU do for each op? One function an op, run on the calling thread (and its helpers,
+// where a rank has more than one): every one checks sizes and types and says in one sentence what
+// does not fit.
 #include <string>
 #include <vector>
 
@@ -14,15 +15,17 @@ void run(const Op&, int threads);
 // Bytes of scratch that run() needs for this product: oneDNN's own figure; 0 without oneDNN.
 std::size_t scratch_bytes(const Matmul&, int threads);
 
-// Instruction sets that this build has kernels for and this machine can run, best first; the names are "avx512", "avx2",
-// "baseline". run() uses the first, or the one given to use_instruction_set (process-wide; before any run()).
+// Instruction sets that this build has kernels for and this machine can run, best first; the names
+// are "avx512", "avx2", "baseline". run() uses the first, or the one given to use_instruction_set
+// (process-wide; before any run()).
 std::vector<std::string> instruction_sets();
 void use_instruction_set(const std::string&);
-std::string instruction_set();   // the one in use
-std::string matrix_library();    // "oneDNN 2.6.3" or "plain"
+std::string instruction_set();  // the one in use
+std::string matrix_library();   // "oneDNN 2.6.3" or "plain"
 
-// Reduction of one chunk over ranks, in rank order: to[i] = (sources[0][i] + sources[1][i] + ...) * factor. `to` may be one
-// of the sources. Streaming stores where that pays; bit for bit the same wherever an element stands in the chunk.
+// Reduction of one chunk over ranks, in rank order: to[i] = (sources[0][i] + sources[1][i] + ...) *
+// factor. `to` may be one of the sources. Streaming stores where that pays; bit for bit the same
+// wherever an element stands in the chunk.
 void reduce_ranks(std::span<const ConstView> sources, View to, double factor);
 // A copy that does not read its destination into the cache (streaming stores) where it is large.
 void stream_copy(ConstView from, View to);

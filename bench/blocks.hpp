@@ -1,0 +1,59 @@
+#pragma once
+// Which columns does the table have? One function a block: time, overlap, rates, bytes, traffic.
+#include <functional>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/checks.hpp"
+#include "bench/summary.hpp"
+
+namespace shardmark {
+
+// Sentences below the table, each with the small number that stands in the rows it concerns.
+class Notes {
+ public:
+  std::string mark(const std::string& sentence);  // "¹"; the same number for the same sentence
+  const std::vector<std::string>& sentences() const { return sentences_; }
+  static std::string number(std::size_t);  // in superscript digits
+
+ private:
+  std::vector<std::string> sentences_;
+};
+
+// Columns under headers. The first `labels` columns are repeated where the rest does not fit beside
+// each other.
+struct Block {
+  std::vector<std::string> header;
+  std::size_t labels = 1;
+  std::vector<std::vector<std::string>> rows;
+  std::string text(std::size_t columns) const;
+};
+
+using Cells = std::vector<std::string>;
+inline constexpr const char* missing = "–";
+inline constexpr const char* oversubscribed_mark = "*";
+
+// Decimals that show about four digits of the largest value of a column, and the same for all
+// others in it.
+int decimals_for(double largest);
+std::string fixed(double value, int decimals);
+std::string ratio(double value, double base);  // "–" where there is nothing to compare with
+// The marks stand behind the last label, where they need no column of their own.
+Cells labels(const Row&, bool with_overlap, const std::string& marks);
+Cells header(const std::string& title, bool with_overlap, const Cells& rest);
+// Why a check did not hold in some round: a mark a check.
+std::string check_marks(const Row&, std::initializer_list<const char*> checks, Notes&);
+// A number that the record may lack; then the reason is noted, and its mark added to `marks`.
+std::string number_or_why(const nlohmann::json& in, const char* key, Notes&, std::string& marks,
+                          const std::function<std::string(double)>& written);
+
+// Each is empty where the group has nothing to show in it.
+std::string time_block(const Group&, Notes&, std::size_t columns);
+std::string overlap_block(const Group&, std::size_t columns);
+std::string rates_block(const Group&, const std::vector<Finding>&, Notes&, std::size_t columns);
+std::string bytes_block(const Group&, Notes&, std::size_t columns);
+std::string traffic_block(const Group&, Notes&, std::size_t columns);
+
+}  // namespace shardmark

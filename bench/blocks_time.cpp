@@ -1,0 +1,158 @@
+// Which columns do the blocks of time and rates have? See blocks.hpp.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "bench/blocks.hpp"
+#include "bench/units.hpp"
+
+namespace shardmark {
+
+using nlohmann::json;
+
+namespace {
+
+bool failed(const json* record) { return (*record)["status"] == "failed"; }
+bool some_failed(const Row& row) {
+  return std::any_of(row.not_ok.begin(), row.not_ok.end(), failed);
+}
+
+// Why rounds did not come to their end: a mark a reason.
+std::string failure_marks(const Row& row, Notes& notes) {
+  const bool any = some_failed(row);
+  std::map<std::string, std::vector<std::string>> rounds;  // by reason
+  for (const json* record : row.not_ok)
+    // Rounds skipped because an earlier one failed have no reason of their own.
+    if (!any || failed(record))
+      rounds[record->value("reason", "no reason given")].push_back((*record)["round"].dump());
+  std::size_t told = 0;
+  for (const auto& [reason, list] : rounds) told += list.size();
+  std::string marks;
+  for (const auto& [reason, list] : rounds)
+    marks += notes.mark(fmt::format("{} in round{} {} of {}{}: {}", any ? "failed" : "skipped",
+                                    list.size() == 1 ? "" : "s", fmt::join(list, ", "),
+                                    row.ok.size() + row.not_ok.size(),
+                                    told < row.not_ok.size() ? ", then skipped" : "", reason));
+  return marks;
+}
+
+// What other cells contradict: a mark a check, with the first of its sentences.
+std::string finding_marks(const Row& row, const std::vector<Finding>& findings, Notes& notes) {
+  std::string marks;
+  std::set<std::string> seen;
+  for (const Finding& f : findings)
+    if (f.cell == row.id && seen.insert(f.check).second)
+      marks += notes.mark(fmt::format("{} is false: {}", f.check, f.sentence));
+  return marks;
+}
+
+double part_ms(const Row& row, const std::string& part) {
+  return (*row.shown)["time"]["median"][part + "_ns"].get<double>() * 1e-6;
+}
+
+int decimals_of_ms(const Group& group) {
+  double largest = 0;
+  for (const Row& row : group.rows) largest = std::max(largest, row.high_ns * 1e-6);
+  return largest < 10 ? 2 : largest < 1000 ? 1 : 0;
+}
+
+}  // namespace
+
+std::string time_block(const Group& group, Notes& notes, std::size_t columns) {
+  const bool both = group.both_overlaps();
+  const int decimals = decimals_of_ms(group);
+  bool interval = false, recompute = false;
+  for (const Row& row : group.rows) {
+    interval |= row.ok.size() > 1;
+    recompute |= row.shown && part_ms(row, "recompute") > 0;
+  }
+  Cells parts = {"forward", "backward", "clip", "update", "exposed", "other", "hidden"};
+  if (recompute) parts.insert(parts.begin() + 1, "recompute");
+  Cells rest = {"step"};
+  if (interval) rest.emplace_back("low..high");
+  rest.insert(rest.end(), parts.begin(), parts.end());
+
+  Block block{header("TIME, ms", both, rest), both ? 2u : 1u, {}};
+  for (const Row& row : group.rows) {
+    const bool crowded = row.shown && row.shown->value("oversubscribed", false);
+    Cells cells =
+        labels(row, both, (crowded ? oversubscribed_mark : "") + failure_marks(row, notes));
+    const Row* ddp = group.find("ddp", row.overlap);
+    const bool alike = ddp && ddp != &row && indistinct(row, *ddp);
+    cells.push_back(!row.shown ? (some_failed(row) ? "failed" : "skipped")
+                               : (alike ? "≈ " : "") + fixed(row.step_ns() * 1e-6, decimals));
+    if (interval)
+      cells.push_back(row.ok.size() < 2 ? missing
+                                        : fmt::format("{}..{}", fixed(row.low_ns * 1e-6, decimals),
+                                                      fixed(row.high_ns * 1e-6, decimals)));
+    for (const std::string& part : parts)
+      cells.push_back(row.shown ? fixed(part_ms(row, part), decimals) : missing);
+    block.rows.push_back(cells);
+  }
+  return block.text(columns);
+}
+
+std::string overlap_block(const Group& group, std::size_t columns) {
+  const int decimals = decimals_of_ms(group);
+  Block block{{"OVERLAP, ms", "step off", "step on", "net gain", "gain %", "backward off",
+               "backward on", "hidden"},
+              1,
+              {}};
+  for (const Row& off : group.rows) {
+    const Row* on = group.find(off.strategy, true);
+    if (off.overlap || !off.shown || !on || !on->shown) continue;
+    const auto ms = [&](const Row& row, const char* part) {
+      return fixed(part_ms(row, part), decimals);
+    };
+    const double gain = off.step_ns() - on->step_ns();
+    block.rows.push_back({off.strategy, ms(off, "step"), ms(*on, "step"),
+                          (indistinct(off, *on) ? "≈ " : "") + fixed(gain * 1e-6, decimals),
+                          fixed(100 * gain / off.step_ns(), 1), ms(off, "backward"),
+                          ms(*on, "backward"), ms(*on, "hidden")});
+  }
+  return block.text(columns);
+}
+
+std::string rates_block(const Group& group, const std::vector<Finding>& findings, Notes& notes,
+                        std::size_t columns) {
+  const bool both = group.both_overlaps();
+  const auto share = [](double v) { return fixed(100 * v, 1); };
+  const auto written = [](const json& v) {
+    return v.is_number() ? fmt::format("{:.3f}", v.get<double>()) : missing;
+  };
+  Block block{
+      header("RATES", both,
+             {"tokens/s", "time/ddp", "matrix %", "comm. %", "exposed %", "loss", "checks"}),
+      both ? 2u : 1u,
+      {}};
+  for (const Row& row : group.rows) {
+    if (!row.shown) continue;
+    const json& rates = (*row.shown)["rates"];
+    const Row* ddp = group.find("ddp", row.overlap);
+    const json& loss = (*row.shown)["training"]["loss"];
+    std::string marks;
+    Cells values = {number_or_why(rates, "tokens_per_second", notes, marks,
+                                  [](double v) { return grouped(v); }),
+                    ratio(row.step_ns(), ddp ? ddp->step_ns() : 0),
+                    number_or_why(rates, "matrix_share", notes, marks, share),
+                    number_or_why(rates, "communication_share", notes, marks, share),
+                    number_or_why(rates, "exposed_share", notes, marks, share),
+                    loss.empty() ? missing : written(loss.front()) + " → " + written(loss.back())};
+    const std::string failed =
+        check_marks(row,
+                    {"bytes_exact", "traffic_exact", "moved_agrees", "ranks_agree", "nothing_left",
+                     "norms_agree", "loss_finite"},
+                    notes) +
+        finding_marks(row, findings, notes);
+    values.emplace_back(failed.empty() ? "ok" : "FAILED");
+    Cells cells = labels(row, both, marks + failed);
+    cells.insert(cells.end(), values.begin(), values.end());
+    block.rows.push_back(cells);
+  }
+  return block.text(columns);
+}
+
+}  // namespace shardmark

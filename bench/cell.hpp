@@ -1,0 +1,61 @@
+#pragma once
+// What is one configuration, with no default left implicit, and what is it called? A cell goes to
+// its own process as JSON and comes back inside of its record.
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "impl/train.hpp"
+
+namespace shardmark {
+
+struct Cell {
+  std::string model = "gpt-nano";
+  std::string strategy = "ddp";
+  std::string device = "cpu", comm = "thread";
+  std::int64_t ranks = 2, threads_per_rank = 1;
+  bool overlap = true;
+  std::string all_reduce = "composed";
+  std::int64_t batch = 4, accumulate = 1, sequence = 256;
+  std::int64_t warmup = 2, steps = 10;
+  double clip = 1.0;  // 0: off
+  double lr = 1e-3;
+  std::uint64_t seed = 1;
+  std::vector<std::string> data;           // empty: the built-in corpus
+  std::uint64_t bucket_bytes = 4'000'000;  // 0: a bucket a unit
+  std::int64_t buckets = 2;
+  std::uint64_t memory_limit_bytes = 0;  // 0: none
+  double timeout_s = 600, comm_timeout_s = 60;
+  std::string inject;  // a fault on purpose, for tests
+  bool operator==(const Cell&) const = default;
+};
+
+// model/strategy/nN/overlap-on, then whatever differs from the defaults: two different cells never
+// share one.
+std::string id_of(const Cell&);
+
+nlohmann::json to_json(const Cell&);
+// Throws InputError: a key that is missing, unknown or of the wrong type.
+Cell cell_from_json(const nlohmann::json&);
+
+// The bytes that are trained on, and what the record says about them.
+struct Text {
+  std::string name;
+  std::vector<std::uint8_t> bytes;
+  std::uint64_t hash = 0;
+};
+// All files one after another; the built-in corpus where there are none. Throws InputError:
+// missing, empty, unreadable.
+Text load_text(const std::vector<std::string>& files);
+
+Training training_of(const Cell&, std::vector<std::uint8_t> corpus);
+
+// Throws InputError with a sentence where the cell cannot be trained: unknown names, shapes that do
+// not divide, too little data. corpus_bytes: of its corpus.
+void validate(const Cell&, std::size_t corpus_bytes);
+
+// More compute and communication threads than cores.
+bool oversubscribed(const Cell&, unsigned cores);
+
+}  // namespace shardmark

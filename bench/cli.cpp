@@ -1,0 +1,177 @@
+// What can be typed? See cli.hpp.
+#include "bench/cli.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+
+#include "bench/doctor.hpp"
+#include "bench/execute.hpp"
+#include "bench/list.hpp"
+#include "bench/machine.hpp"
+#include "bench/run_command.hpp"
+#include "bench/text.hpp"
+
+namespace shardmark {
+
+namespace {
+
+constexpr const char* run_examples = R"(
+Comma lists multiply into cells; every cell runs in a process of its own, in each
+of --rounds rounds, in random order. Examples:
+  shardmark run                                   the default suite: start here
+  shardmark run --suite smoke                     seconds: does everything run?
+  shardmark run --model gpt-micro --strategy ddp,zero1 --ranks 1,2,4
+  shardmark run --model gpt:layers=4,width=256,heads=8 --strategy all --overlap off,on
+  shardmark run --strategy zero3 --rounds 1       one cell: explains where its bytes are
+  shardmark run --explain gpt-nano/zero1/n2/overlap-on     the same for a cell of the last run
+  shardmark run --resume results/latest           go on with a run that was interrupted
+A suite is a text file: a line is flags of this command, # starts a comment, and
+"run: --rounds 3" holds for all of it; flags given beside --suite replace its own.)";
+
+constexpr const char* main_text =
+    "shardmark: what does sharding buy, and what does it cost?\n"
+    "Trains the same model by different strategies (ddp, zero1, zero2, zero3 ...) and shows where\n"
+    "every millisecond of a step went and where every byte is, next to the formula.";
+
+constexpr const char* main_examples = R"(
+Start here:
+  shardmark run          compare all strategies on this machine
+  shardmark run --help   what can be varied
+  shardmark list         models and strategies
+Exit codes: 0 all well; 1 a cell failed or a check did not hold; 2 the input is wrong.)";
+
+struct Parsed {
+  std::map<std::string, std::vector<std::string>> cell;  // by flag
+  RunArguments run;
+  std::string cell_file;
+};
+
+// Where the default of a flag is the same for everybody, --help shows it.
+std::string help_of(const CellFlag& flag) {
+  static const std::map<std::string, std::string> defaults = {
+      {"--model", Cell().model},
+      {"--ranks", fmt::to_string(Cell().ranks)},
+      {"--threads-per-rank", fmt::to_string(Cell().threads_per_rank)},
+      {"--batch", fmt::to_string(Cell().batch)},
+      {"--accumulate", fmt::to_string(Cell().accumulate)},
+      {"--sequence", fmt::to_string(Cell().sequence)},
+      {"--steps", fmt::to_string(Cell().steps)},
+      {"--warmup", fmt::to_string(Cell().warmup)},
+      {"--clip", fmt::to_string(Cell().clip)},
+      {"--lr", fmt::to_string(Cell().lr)},
+      {"--seed", fmt::to_string(Cell().seed)},
+      {"--data", "a text of our own"},
+      {"--bucket-mb", fmt::to_string(static_cast<double>(Cell().bucket_bytes) * 1e-6)},
+      {"--buckets", fmt::to_string(Cell().buckets)},
+      {"--overlap", Cell().overlap ? "on" : "off"},
+      {"--all-reduce", Cell().all_reduce},
+      {"--memory-limit", "none"},
+      {"--timeout", fmt::to_string(Cell().timeout_s)},
+      {"--comm-timeout", fmt::to_string(Cell().comm_timeout_s)}};
+  const auto it = defaults.find(flag.name);
+  return it == defaults.end() ? flag.help : fmt::format("{} [{}]", flag.help, it->second);
+}
+
+CLI::App* add_run(CLI::App& app, Parsed& p) {
+  CLI::App* run = app.add_subcommand("run", "Run cells and compare them in one table");
+  run->footer(run_examples);
+  run->allow_extras();
+  for (const CellFlag& flag : cell_flags()) {
+    std::vector<std::string>& values = p.cell[flag.name];
+    CLI::Option* option = run->add_option(flag.name, values, help_of(flag));
+    option->type_name(flag.value)->group(*flag.help ? "What a cell is" : "");
+    if (std::string_view(flag.name) != "--data") option->expected(1);
+  }
+  const auto add = [&](const char* name, auto& value, const char* type, const char* help) {
+    run->add_option(name, value, help)->type_name(type)->group("The run");
+  };
+  add("--suite", p.run.suite, "FILE|NAME",
+      "a suite's file, or one that the program carries [default]");
+  add("--rounds", p.run.rounds, "N", "times that every cell runs [5, or the suite's]");
+  add("--order-seed", p.run.order_seed, "N",
+      "of the order of cells in the rounds [1, or the suite's]");
+  add("--out", p.run.out, "DIR", "a folder for the records [results/runs/<utc>-<suite>-<commit>]");
+  add("--resume", p.run.resume, "DIR",
+      "go on with the run in this folder: what it has is not run again");
+  add("--explain", p.run.explain, "CELL",
+      "where the bytes and the time of this cell are, beside the formulas");
+  return run;
+}
+
+std::vector<std::string> flag_names() {
+  std::vector<std::string> names = {"--suite",  "--rounds",  "--order-seed", "--out",
+                                    "--resume", "--explain", "--help"};
+  for (const CellFlag& flag : cell_flags())
+    if (*flag.help) names.emplace_back(flag.name);
+  return names;
+}
+
+void refuse_extras(const CLI::App& app, const std::string& command,
+                   const std::vector<std::string>& known) {
+  if (app.remaining().empty()) return;
+  const std::string first = split(app.remaining().front(), '=').front();
+  if (first.rfind('-', 0) == 0)
+    throw InputError(fmt::format("{} has no flag {}{} See {} --help.", command, first,
+                                 suggestion(first, known), command));
+  throw InputError(fmt::format("\"{}\" is no command of {}{} See shardmark --help.", first, command,
+                               suggestion(first, known)));
+}
+
+int dispatch(int argc, char** argv) {
+  Parsed p;
+  CLI::App app{main_text, "shardmark"};
+  app.footer(main_examples);
+  app.set_version_flag("--version", fmt::format("shardmark {}", version_text()));
+  app.allow_extras();
+  CLI::App* run = add_run(app, p);
+  CLI::App* list_command =
+      app.add_subcommand("list", "Models, strategies, devices and communicators of this build");
+  CLI::App* doctor_command =
+      app.add_subcommand("doctor", "What this machine offers, and what should be changed");
+  CLI::App* cell = app.add_subcommand(
+      "cell", "Run one cell from a JSON file, in this process; what run does for each");
+  cell->add_option("FILE", p.cell_file, "the cell, as \"cell\" in a record; -: standard input")
+      ->required();
+  for (CLI::App* sub : {list_command, doctor_command, cell}) sub->allow_extras();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    throw InputError(fmt::format("{}; see shardmark {}--help.", e.what(), *run ? "run " : ""));
+  }
+  for (CLI::App* sub : app.get_subcommands())
+    refuse_extras(*sub, "shardmark " + sub->get_name(),
+                  *run ? flag_names() : std::vector<std::string>{});
+  refuse_extras(app, "shardmark", {"run", "list", "doctor", "cell", "--help", "--version"});
+  if (*cell) return execute_cell(p.cell_file);
+  if (*list_command) return list();
+  if (*doctor_command) return doctor();
+  if (!*run) {
+    fmt::print("{}", app.help());
+    return 0;
+  }
+  for (const auto& [flag, values] : p.cell)
+    if (!values.empty()) p.run.given[flag] = values;
+  return run_command(p.run);
+}
+
+}  // namespace
+
+int command_line(int argc, char** argv) {
+  // A file that grows over the process's limit is an error of write(), with a sentence, and no end.
+  ::signal(SIGXFSZ, SIG_IGN);
+  try {
+    return dispatch(argc, argv);
+  } catch (const InputError& e) {
+    fmt::print(stderr, "shardmark: {}\n", e.what());
+    return 2;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "shardmark: {}\n", e.what());
+    return 1;
+  }
+}
+
+}  // namespace shardmark

@@ -1,0 +1,22 @@
+#pragma once
+// What does this machine offer, and what should be changed before it is measured?
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace shardmark {
+
+struct MeasuredRates {
+  double streaming_one = 0, streaming_all = 0;  // bytes/s, read + written
+  double memcpy_one = 0;                        // bytes/s copied, in the cache
+  double matrix_one = 0, matrix_all = 0;        // FLOP/s
+};
+
+// One line each; empty where nothing is wrong.
+std::vector<std::string> advice(const nlohmann::json& machine);
+std::string doctor_text(const nlohmann::json& machine, const MeasuredRates&);
+
+// The command: measures for about two seconds, prints to standard output, returns the exit code.
+int doctor();
+
+}  // namespace shardmark

@@ -1,0 +1,31 @@
+#pragma once
+// Which records can the tests of the table show? One complete example, and copies of it whose bytes
+// and volumes are what the textbook says for a strategy, worked out here from P and N and never by
+// the program.
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace shardmark::example {
+
+inline constexpr std::uint64_t parameters = 694272;  // P of the example
+
+// The first record of testdata/records.jsonl: gpt-nano by ddp on two ranks.
+nlohmann::json record();
+std::vector<nlohmann::json> all_records();
+
+// strategy: one of the ladder; step_ms is split into parts that add up to it.
+nlohmann::json record_of(const std::string& strategy, bool overlap, int round, double step_ms,
+                         int ranks = 2);
+// Sets the parts of the median step, in whole microseconds, so that they add up to step_ms exactly.
+void set_step(nlohmann::json& record, double step_ms, double communication_ms, double hidden_ms);
+void set_failed(nlohmann::json& record, const std::string& status, const std::string& reason);
+
+// Six strategies, overlap off and on, three rounds.
+std::vector<nlohmann::json> ladder();
+
+std::string read(const std::string& name);  // a file of testdata/
+// Equal to the golden file? With SHARDMARK_UPDATE_GOLDEN set, writes it instead.
+void expect_golden(const std::string& name, const std::string& text);
+
+}  // namespace shardmark::example

@@ -1,0 +1,83 @@
+// What does the process of one cell do? See execute.hpp.
+#include "bench/execute.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <new>
+
+#include "bench/measured.hpp"
+#include "bench/process.hpp"
+#include "bench/text.hpp"
+
+namespace shardmark {
+
+namespace {
+
+using nlohmann::json;
+
+json cell_text(const std::string& file) {
+  const std::string text = file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {})
+                                       : read_whole_file("shardmark cell", file);
+  json parsed = json::parse(text, nullptr, false);
+  if (parsed.is_discarded())
+    throw InputError(
+        fmt::format("shardmark cell: {} is not JSON.", file == "-" ? "standard input" : file));
+  return parsed;
+}
+
+// A limit of data counts the stacks of threads whole, touched or not; they are not what the user
+// means by memory.
+std::uint64_t stacks_bytes(const Cell& c) {
+  rlimit stack{};
+  ::getrlimit(RLIMIT_STACK, &stack);
+  const std::uint64_t one = stack.rlim_cur == RLIM_INFINITY ? 8u << 20 : stack.rlim_cur;
+  return one * static_cast<std::uint64_t>(c.ranks * (c.threads_per_rank + 2) + 2);
+}
+
+json section_of(const Text& c) {
+  return {{"name", c.name}, {"size_bytes", c.bytes.size()}, {"fnv1a64", hex16(c.hash)}};
+}
+
+json trained(const Cell& cell) {
+  Text corpus = load_text(cell.data);
+  json about = section_of(corpus);
+  if (cell.memory_limit_bytes > 0) limit_allocation(cell.memory_limit_bytes + stacks_bytes(cell));
+  Training training = training_of(cell, std::move(corpus.bytes));
+  training.rate_products = true;
+  const TrainingReport report = train(training);
+  json sections = sections_of(training, report);
+  sections["corpus"] = std::move(about);
+  return {{"sections", std::move(sections)}};
+}
+
+}  // namespace
+
+int execute_cell(const std::string& file) {
+  const Cell cell = cell_from_json(cell_text(file));
+  die_with_parent();
+  json answer;
+  int code = 1;
+  try {
+    answer = trained(cell);
+    code = 0;
+  } catch (const InputError& e) {
+    answer = {{"failure", e.what()}};
+    code = 2;
+  } catch (const std::bad_alloc&) {
+    answer = {{"failure", "memory ran out"}};
+  } catch (const std::exception& e) {
+    answer = {{"failure", e.what()}};
+  }
+  const std::string text = answer.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+  if (code != 0) ::_exit(code);
+  return 0;
+}
+
+}  // namespace shardmark

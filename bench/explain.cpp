@@ -1,0 +1,277 @@
+// Where is every byte of one cell, and what does the formula say? See explain.hpp.
+#include "bench/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/units.hpp"
+
+namespace shardmark {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t columns = 100;
+constexpr const char* none = "–";
+
+std::string whole(const json& value) {
+  return value.is_number() ? grouped(value.get<double>()) : none;
+}
+
+std::string difference(const json& measured, const json& exact) {
+  if (!measured.is_number() || !exact.is_number()) return none;
+  const double d = measured.get<double>() - exact.get<double>();
+  return d == 0 ? "0" : (d > 0 ? "+" : "") + grouped(d);
+}
+
+// Why a value of the record is missing.
+std::string why(const json& in, const std::string& key) {
+  return in.value(key + "_reason", "no reason given");
+}
+
+// "8P/N" with its numbers put in: "8P/N = 8 x 694,272 / 2". T: the trainable parameters, where some
+// are frozen.
+std::string put_in(const std::string& formula, const json& bytes, const json& ranks) {
+  std::string text;
+  for (const char c : formula) {
+    if (c == 'P')
+      text += " x " + whole(bytes["parameters"]);
+    else if (c == 'T')
+      text += " x " + whole(bytes["trainable"]);
+    else if (c == 'N')
+      text += whole(ranks);
+    else if (c == '/')
+      text += " / ";
+    else
+      text += c;
+  }
+  return formula + " = " + text;
+}
+
+std::string opening(const json& r) {
+  const json& c = r["cell"];
+  std::string text = fmt::format("{}, round {}: {}\n", c["id"].get<std::string>(),
+                                 r["round"].get<int>(), r["status"].get<std::string>());
+  text += wrapped(fmt::format(
+                      "{} trained by {} on {} rank{}, {} x {} tokens a rank, overlap {}, {}{}",
+                      c["model"].get<std::string>(), c["strategy"].get<std::string>(),
+                      c["ranks"].get<int>(), c["ranks"] == 1 ? "" : "s", c["batch"].get<int>(),
+                      c["sequence"].get<int>(), c["overlap"].get<bool>() ? "on" : "off",
+                      c["clip"] == 0 ? "no clipping"
+                                     : fmt::format("norm clipped to {}", c["clip"].get<double>()),
+                      c["accumulate"] == 1
+                          ? ""
+                          : fmt::format(", {} micro-steps a step", c["accumulate"].get<int>())),
+                  columns) +
+          "\n";
+  if (r["oversubscribed"].get<bool>())
+    text += wrapped(
+                "more compute and communication threads than cores: ranks with cores of their own "
+                "are faster",
+                columns) +
+            "\n";
+  return text;
+}
+
+void held_row(Grid& grid, const json& h, const std::string& formula) {
+  grid.row({"  " + h["tag"].get<std::string>(), h["dtype"].get<std::string>(), formula,
+            whole(h["textbook_bytes"]), whole(h["exact_bytes"]), whole(h["measured_bytes"]),
+            difference(h["measured_bytes"], h["exact_bytes"])});
+}
+
+std::string bytes_section(const json& r) {
+  const json& b = r["bytes"];
+  const json& ranks = r["cell"]["ranks"];
+  const json& s = b["model_state"];
+  Grid table(3);
+  table.row({"  tag", "type", "formula", "textbook", "exact", "measured", "difference"});
+  for (const json& h : b["held"])
+    if (h["model_state"].get<bool>())
+      held_row(table, h, h["formula"].is_string() ? put_in(h["formula"], b, ranks) : none);
+  table.row({"  model states", "", "the five tags", whole(s["textbook_bytes"]),
+             whole(s["exact_bytes"]), whole(s["measured_bytes"]),
+             difference(s["measured_bytes"], s["exact_bytes"])});
+  const auto fp32 = [&](const char* key) {
+    double total = 0;
+    for (const json& h : b["held"])
+      if (h["model_state"].get<bool>() && h["dtype"] == "f32" && h[key].is_number())
+        total += h[key].get<double>();
+    return json(total);
+  };
+  table.row({"  of them in fp32", "f32", "", whole(fp32("textbook_bytes")),
+             whole(fp32("exact_bytes")), whole(s["fp32_measured_bytes"]),
+             difference(s["fp32_measured_bytes"], fp32("exact_bytes"))});
+  table.row({"  padding", "", "exact - textbook", "",
+             difference(s["exact_bytes"], s["textbook_bytes"]), "", ""});
+  for (const json& h : b["held"])
+    if (!h["model_state"].get<bool>()) held_row(table, h, none);
+  table.row({"  peak", "", "all tags at one moment", "", "", whole(b["peak_bytes"]), ""});
+  const double states = s["measured_bytes"];
+  std::string text =
+      fmt::format("BYTES a rank holds, each tag at its own worst moment     P = {}   N = {}\n\n{}",
+                  whole(b["parameters"]), whole(ranks), table.text());
+  text += wrapped(fmt::format("  difference: measured - exact. exact counts the padding, {} "
+                              "elements of the whole layout. "
+                              "The model states are {} of the peak.",
+                              whole(b["padding_elements"]),
+                              percent(states / std::max(1.0, b["peak_bytes"].get<double>()))),
+                  columns, "  ");
+  return text + "\n";
+}
+
+std::string moved_text(const json& t) {
+  if (!t["moved_bytes"].is_array())
+    return "  moved: not witnessed; " + why(t, "moved_bytes") + "\n";
+  Grid grid(1);
+  grid.row(
+      {"  rank, over all " + whole(t["total_steps"]) + " steps", "ledger", "moved", "difference"});
+  for (std::size_t i = 0; i < t["moved_bytes"].size(); ++i) {
+    const json& volume = t["total_volume_bytes"].at(i);
+    grid.row({fmt::format("  {}", i), whole(volume), whole(t["moved_bytes"][i]),
+              difference(t["moved_bytes"][i], volume)});
+  }
+  return grid.text() + wrapped("  moved: " + t["moved_witness"].get<std::string>(), columns, "  ") +
+         "\n";
+}
+
+std::string traffic_section(const json& r) {
+  const json& t = r["traffic"];
+  Grid grid(2);
+  grid.row({"  verb", "type", "calls", "payload", "textbook", "exact", "sent", "difference"});
+  double textbook = 0, exact = 0, sent = 0, calls = 0;
+  for (const json& c : t["called"]) {
+    grid.row({"  " + c["verb"].get<std::string>(), c["dtype"].get<std::string>(), whole(c["calls"]),
+              whole(c["payload_bytes"]), whole(c["textbook_volume_bytes"]),
+              whole(c["exact_volume_bytes"]), whole(c["volume_bytes"]),
+              difference(c["volume_bytes"], c["exact_volume_bytes"])});
+    calls += c["calls"].get<double>();
+    textbook +=
+        c["textbook_volume_bytes"].is_number() ? c["textbook_volume_bytes"].get<double>() : 0;
+    exact += c["exact_volume_bytes"].get<double>();
+    sent += c["volume_bytes"].get<double>();
+  }
+  grid.row({"  all", "", grouped(calls), "", grouped(textbook), grouped(exact), grouped(sent),
+            difference(sent, exact)});
+  const double n = r["cell"]["ranks"];
+  return fmt::format("TRAFFIC of rank 0 in a step, bytes\n\n{}", grid.text()) +
+         wrapped(fmt::format("  sent: the payload x (N - 1)/N = {}, for an all_reduce twice that; "
+                             "f64 is the squared norm.",
+                             significant((n - 1) / n, 4)),
+                 columns, "  ") +
+         "\n\n" + moved_text(t);
+}
+
+std::string rates_text(const json& x) {
+  std::string text = x["tokens_per_second"].is_number()
+                         ? "  " + whole(x["tokens_per_second"]) + " tokens/s"
+                         : "  no tokens/s: " + why(x, "tokens_per_second");
+  text += fmt::format("; {} a rank and step", with_unit(x["flops_per_step"], "FLOP", 4));
+  if (!x["matrix_share"].is_number())
+    return text + "; no share of the matrix rate: " + why(x, "matrix_share");
+  text += fmt::format("; {} of the rate of its matrix products", percent(x["matrix_share"]));
+  if (x["matrix_flops_per_second"].is_number())
+    text +=
+        fmt::format(", which is {} a rank", with_unit(x["matrix_flops_per_second"], "FLOP/s", 4));
+  return text;
+}
+
+std::string time_section(const json& r) {
+  const json& m = r["time"]["median"];
+  const double step = m["step_ns"];
+  const auto ms = [](double ns) { return fmt::format("{:.3f}", ns * 1e-6); };
+  Grid grid(1);
+  grid.row({"  ", "ms", "of the step"});
+  for (const char* part :
+       {"forward", "recompute", "backward", "clip", "update", "exposed", "other"}) {
+    const double ns = m[std::string(part) + "_ns"];
+    if (ns > 0 || part != std::string_view("recompute"))
+      grid.row({fmt::format("  {}", part), ms(ns), percent(ns / step)});
+  }
+  grid.row({"  step", ms(step), percent(1)});
+  grid.row({"  hidden, beside compute", ms(m["hidden_ns"]),
+            percent(m["hidden_ns"].get<double>() / step)});
+  grid.row({"  reduce", ms(m["reduce_ns"]), percent(m["reduce_ns"].get<double>() / step)});
+  grid.row({"  gather", ms(m["gather_ns"]), percent(m["gather_ns"].get<double>() / step)});
+  grid.row(
+      {"  waiting for the last rank", m["skew_ns"].is_number() ? ms(m["skew_ns"]) : none,
+       m["skew_ns"].is_number() ? percent(m["skew_ns"].get<double>() / step) : why(m, "skew_ns")});
+  std::string steps;
+  for (const json& ns : r["time"]["step_ns"]) steps += " " + ms(ns);
+  std::string text = fmt::format("TIME of step {}, the median, on rank {}, its slowest\n\n{}",
+                                 m["step"].get<int>(), m["rank"].get<int>(), grid.text());
+  text += wrapped("  every measured step, ms:" + steps, columns, "  ") + "\n";
+  text += wrapped(rates_text(r["rates"]), columns, "  ");
+  return text + "\n";
+}
+
+std::string by_step(const json& in, const char* key, const char* title) {
+  if (!in[key].is_array()) return fmt::format("  {} {} ({})\n", title, none, why(in, key));
+  std::string text = fmt::format("  {}", title);
+  for (const json& v : in[key])
+    text += v.is_number() ? fmt::format(" {:.4f}", v.get<double>()) : " not-finite";
+  return wrapped(text, columns, "              ") + "\n";
+}
+
+std::string training_section(const json& r) {
+  const json& t = r["training"];
+  return "TRAINING, by step, warm-up included\n\n" + by_step(t, "loss", "loss       ") +
+         by_step(t, "norm_before", "norm before") + by_step(t, "norm_after", "norm after ") +
+         fmt::format("  skipped steps {}, hash of all parameters at the end {}\n",
+                     t["skipped_steps"].get<int>(), t["parameter_hash"].get<std::string>());
+}
+
+std::string resident_section(const json& r) {
+  const json& w = r["resident"];
+  Grid grid(1);
+  const auto line = [&](const std::string& title, const char* key, const std::string& more) {
+    grid.row({"  " + title, whole(w[key]), w[key].is_null() ? why(w, key) : more});
+  };
+  line("resident before the ranks started", "before_bytes", "");
+  line("resident at its most", "peak_bytes", "");
+  line(fmt::format("peaks of {} ledgers, summed", whole(r["cell"]["ranks"])), "ledger_bytes", "");
+  line("not explained by them", "unexplained_bytes",
+       w["unexplained_share"].is_number() ? percent(w["unexplained_share"]) + " of what was added"
+                                          : "");
+  return "PROCESS, as the system sees it: a witness outside of the ledgers, bytes\n\n" +
+         grid.text();
+}
+
+std::string checks_section(const json& r) {
+  std::string text = "CHECKS\n\n";
+  for (const char* check : {"bytes_exact", "traffic_exact", "moved_agrees", "ranks_agree",
+                            "nothing_left", "norms_agree", "loss_finite"}) {
+    const json& value = r["checks"].value(check, json());
+    text += wrapped(value == true ? fmt::format("  {:14} yes", check)
+                    : value == false
+                        ? fmt::format("  {:14} NO: {}", check, why(r["checks"], check))
+                        : fmt::format("  {:14} {} ({})", check, none, why(r["checks"], check)),
+                    columns, "                 ") +
+            "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string explain(const json& record) {
+  std::string text = opening(record);
+  if (record["status"] != "ok")
+    return text + "\n" + wrapped(record.value("reason", "no reason given"), columns) + "\n";
+  struct Section {
+    const char* key;
+    std::string (*write)(const json&);
+  };
+  for (const Section& s :
+       {Section{"bytes", bytes_section}, Section{"traffic", traffic_section},
+        Section{"time", time_section}, Section{"training", training_section},
+        Section{"resident", resident_section}, Section{"checks", checks_section}})
+    text +=
+        "\n" + (record[s.key].is_object()
+                    ? s.write(record)
+                    : wrapped(fmt::format("no {}: {}", s.key, why(record, s.key)), columns) + "\n");
+  return text;
+}
+
+}  // namespace shardmark

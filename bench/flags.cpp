@@ -1,0 +1,134 @@
+// What can a flag of a cell be, and what does it set? One row a flag; the order of the rows is the
+// order in which comma lists multiply and in which --help shows them.
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "bench/registry.hpp"
+#include "bench/suite.hpp"
+#include "bench/text.hpp"
+
+namespace shardmark {
+
+namespace {
+
+using Set = void (*)(Draft&, const std::string&, const std::string&);
+
+template <auto Member, std::int64_t Least, std::int64_t Most>
+constexpr Set whole = [](Draft& d, const std::string& flag, const std::string& value) {
+  d.cell.*Member = whole_number(flag, value, Least, Most);
+};
+
+void set_one_of(std::string& to, const std::string& flag, const std::string& value,
+                const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), value) == known.end())
+    throw InputError(fmt::format("{} \"{}\" is unknown; it may be {}{}", flag, value,
+                                 join(known, " or "), suggestion(value, known)));
+  to = value;
+}
+
+void set_seconds(double& to, const std::string& flag, const std::string& value) {
+  to = real_number(flag, value, 0, 1e6, true);
+}
+
+constexpr auto commas = CellFlag::List::commas;
+
+std::vector<CellFlag> shape_flags() {
+  return {
+      {CellFlag::List::models, "--model", "NAME",
+       "a preset, or a form such as mlp:layers=3,width=512",
+       [](Draft& d, const std::string&, const std::string& v) { d.cell.model = v; }},
+      {commas, "--strategy", "NAME", "how state is spread over ranks, or all (the default)",
+       [](Draft& d, const std::string&, const std::string& v) { d.cell.strategy = v; }},
+      {commas, "--ranks", "N", "ranks, 1 to 256: threads of the cell's process",
+       whole<&Cell::ranks, 1, 256>},
+      {commas, "--threads-per-rank", "N", "threads that each rank computes with",
+       whole<&Cell::threads_per_rank, 1, 256>},
+      {commas, "--batch", "N", "sequences a rank and micro-step",
+       whole<&Cell::batch, 1, 1'000'000>},
+      {commas, "--global-batch", "N", "sequences of all ranks a step, instead of --batch",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         d.global_batch = whole_number(f, v, 1, 1'000'000'000);
+       }},
+      {commas, "--accumulate", "K", "micro-steps a step", whole<&Cell::accumulate, 1, 10'000>},
+      {commas, "--sequence", "N", "tokens (bytes of text) a sequence",
+       whole<&Cell::sequence, 1, 1'000'000>},
+      {commas, "--steps", "N", "measured steps", whole<&Cell::steps, 1, 1'000'000>},
+      {commas, "--warmup", "N", "steps made first and dropped, at least 2",
+       whole<&Cell::warmup, 2, 1'000'000>},
+  };
+}
+
+std::vector<CellFlag> training_flags() {
+  return {
+      {commas, "--clip", "NORM", "clip the global gradient norm to this; 0: do not",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         d.cell.clip = real_number(f, v, 0, 1e30);
+       }},
+      {commas, "--lr", "RATE", "learning rate of AdamW",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         d.cell.lr = real_number(f, v, 0, 1e3);
+       }},
+      {commas, "--seed", "N", "of the initial weights and of the batches",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         d.cell.seed = static_cast<std::uint64_t>(
+             whole_number(f, v, 0, std::numeric_limits<std::int64_t>::max()));
+       }},
+      {CellFlag::List::none, "--data", "FILE", "text files to train on, any bytes", nullptr},
+      {commas, "--bucket-mb", "MB", "gradient bytes (1e6) of one collective; 0: a layer's",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         d.cell.bucket_bytes = static_cast<std::uint64_t>(real_number(f, v, 0, 1e6) * 1e6 + 0.5);
+       }},
+      {commas, "--buckets", "N", "whole gradients alive at once in zero2 and zero3",
+       whole<&Cell::buckets, 1, 10'000>},
+      {commas, "--overlap", "on|off", "communicate on a queue of its own, beside computing",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         d.cell.overlap = on_or_off(f, v);
+       }},
+      {commas, "--all-reduce", "HOW", "composed (reduce-scatter, all-gather) or direct",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         set_one_of(d.cell.all_reduce, f, v, {"composed", "direct"});
+       }},
+  };
+}
+
+std::vector<CellFlag> limit_flags() {
+  return {
+      {commas, "--device", "NAME", "what computes: cpu",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         set_one_of(d.cell.device, f, v, {"cpu"});
+       }},
+      {commas, "--comm", "NAME", "what carries bytes between ranks: thread",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         set_one_of(d.cell.comm, f, v, {"thread"});
+       }},
+      {commas, "--memory-limit", "SIZE", "of a cell's process, such as 8GB or 8GiB",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         d.cell.memory_limit_bytes = byte_count(f, v);
+       }},
+      {commas, "--timeout", "SECONDS", "a cell that takes longer is ended and recorded as failed",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         set_seconds(d.cell.timeout_s, f, v);
+       }},
+      {commas, "--comm-timeout", "SECONDS", "a rank that waits longer for another fails the cell",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         set_seconds(d.cell.comm_timeout_s, f, v);
+       }},
+      {CellFlag::List::none, "--inject", "FAULT", "",
+       [](Draft& d, const std::string&, const std::string& v) { d.cell.inject = v; }},
+  };
+}
+
+}  // namespace
+
+const std::vector<CellFlag>& cell_flags() {
+  static const std::vector<CellFlag> all = [] {
+    std::vector<CellFlag> flags = shape_flags();
+    for (auto&& more : {training_flags(), limit_flags()})
+      flags.insert(flags.end(), more.begin(), more.end());
+    return flags;
+  }();
+  return all;
+}
+
+}  // namespace shardmark

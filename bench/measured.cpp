@@ -1,0 +1,298 @@
+// What does the report of a training say, as sections of a record? See measured.hpp.
+#include "bench/measured.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "bench/self_checks.hpp"
+#include "bench/text.hpp"
+
+namespace shardmark {
+
+namespace {
+
+using nlohmann::json;
+
+void missing(json& in, const std::string& key, const std::string& why) {
+  in[key] = nullptr;
+  in[key + "_reason"] = why;
+}
+
+// Sets in[key] to value over by, or says why it cannot be.
+void quotient(json& in, const std::string& key, double value, double by, const std::string& why) {
+  if (by > 0 && std::isfinite(value / by)) {
+    in[key] = value / by;
+  } else {
+    missing(in, key, why);
+  }
+}
+
+struct Median {
+  int step = 0, rank = 0;
+};
+
+// The measured step whose time (the maximum over ranks) is the lower median, and its slowest rank.
+Median median_of(const Training& t, const TrainingReport& r) {
+  const auto slowest = [&](int step) {
+    int rank = 0;
+    for (int i = 1; i < t.ranks; ++i)
+      if (r.ranks[i].steps[step].step_ns > r.ranks[rank].steps[step].step_ns) rank = i;
+    return rank;
+  };
+  std::vector<int> steps(static_cast<std::size_t>(t.steps));
+  std::iota(steps.begin(), steps.end(), t.warmup);
+  std::stable_sort(steps.begin(), steps.end(), [&](int a, int b) {
+    return r.ranks[slowest(a)].steps[a].step_ns < r.ranks[slowest(b)].steps[b].step_ns;
+  });
+  const int step = steps[(steps.size() - 1) / 2];
+  return {step, slowest(step)};
+}
+
+json breakdown_of(const StepTimes& s, Median at) {
+  return {{"step", at.step},
+          {"rank", at.rank},
+          {"step_ns", s.step_ns},
+          {"forward_ns", s.of(Phase::forward)},
+          {"recompute_ns", s.of(Phase::recompute)},
+          {"backward_ns", s.of(Phase::backward)},
+          {"clip_ns", s.of(Phase::clip)},
+          {"update_ns", s.of(Phase::update)},
+          {"reduce_ns", s.of(Phase::reduce)},
+          {"gather_ns", s.of(Phase::gather)},
+          {"communication_ns", s.communication_ns},
+          {"exposed_ns", s.exposed_ns},
+          {"hidden_ns", s.hidden_ns},
+          {"other_ns", s.other_ns},
+          {"skew_ns", s.skew_ns}};
+}
+
+json samples_of(const Training& t, const RankReport& rank) {
+  json out;
+  for (const char* key : {"step_ns", "forward_ns", "recompute_ns", "backward_ns", "clip_ns",
+                          "update_ns", "exposed_ns", "other_ns", "hidden_ns", "skew_ns"}) {
+    out[key] = json::array();
+    for (int i = 0; i < t.steps; ++i)
+      out[key].push_back(breakdown_of(rank.steps[t.warmup + i], {}).at(key));
+  }
+  return out;
+}
+
+json time_of(const Training& t, const TrainingReport& r, Median median) {
+  json step_ns = json::array(), samples = json::array();
+  for (int i = 0; i < t.steps; ++i) {
+    std::int64_t most = 0;
+    for (const RankReport& rank : r.ranks) most = std::max(most, rank.steps[t.warmup + i].step_ns);
+    step_ns.push_back(most);
+  }
+  for (const RankReport& rank : r.ranks) samples.push_back(samples_of(t, rank));
+  return {{"warmup_steps_dropped", t.warmup},
+          {"step_ns", step_ns},
+          {"median", breakdown_of(r.ranks[median.rank].steps[median.step], median)},
+          {"samples", samples}};
+}
+
+json rates_of(const TrainingReport& r, Median median) {
+  const RankReport& rank = r.ranks[median.rank];
+  const StepTimes& s = rank.steps[median.step];
+  json out = {{"tokens_per_step", r.tokens_per_step}, {"flops_per_step", r.flops_per_step}};
+  const std::string no_time = "no time was recorded";
+  const auto step_ns = static_cast<double>(s.step_ns);
+  quotient(out, "tokens_per_second", static_cast<double>(r.tokens_per_step) * 1e9, step_ns, no_time);
+  quotient(out, "communication_share", static_cast<double>(s.communication_ns), step_ns, no_time);
+  quotient(out, "exposed_share", static_cast<double>(s.exposed_ns), step_ns, no_time);
+  const std::string no_rate = "the matrix products alone were not measured";
+  quotient(out, "matrix_flops_per_second", r.flops_per_step * 1e9, rank.products_ns, no_rate);
+  const auto compute_ns = static_cast<double>(s.of(Phase::forward) + s.of(Phase::recompute) + s.of(Phase::backward));
+  if (rank.products_ns > 0) {
+    quotient(out, "matrix_share", rank.products_ns, compute_ns, no_time);
+  } else {
+    missing(out, "matrix_share", no_rate);
+  }
+  return out;
+}
+
+json held_of(Held what, const TrainingReport& r) {
+  const Claims& c = r.claims;
+  json out = {{"tag", name(what.first)},
+              {"dtype", name(what.second)},
+              {"model_state", is_model_state(what.first)}};
+  std::uint64_t most = 0;
+  for (const RankReport& rank : r.ranks)
+    if (const auto it = rank.held.find(what); it != rank.held.end())
+      most = std::max(most, it->second);
+  out["measured_bytes"] = most;
+  const std::string none = is_model_state(what.first) ? "the textbook has no such entry"
+                                                      : "the textbook counts model states only";
+  const auto textbook = c.textbook.find(what);
+  const auto formula = c.formula.find(what.first);
+  const bool has_textbook = textbook != c.textbook.end() && is_model_state(what.first);
+  if (has_textbook) {
+    out["textbook_bytes"] = textbook->second;
+  } else {
+    missing(out, "textbook_bytes", none);
+  }
+  if (has_textbook && formula != c.formula.end()) {
+    out["formula"] = formula->second;
+  } else {
+    missing(out, "formula", none);
+  }
+  const auto exact = c.exact.find(what);
+  if (exact != c.exact.end()) {
+    out["exact_bytes"] = exact->second;
+  } else {
+    missing(out, "exact_bytes", "the strategy's claim has no such entry");
+  }
+  return out;
+}
+
+json bytes_of(const TrainingReport& r) {
+  std::set<Held> all;
+  for (const auto& [what, bytes] : r.claims.textbook)
+    if (is_model_state(what.first)) all.insert(what);
+  for (const auto& [what, bytes] : r.claims.exact) all.insert(what);
+  json peaks = json::array();
+  std::uint64_t peak = 0;
+  for (const RankReport& rank : r.ranks) {
+    for (const auto& [what, bytes] : rank.held) all.insert(what);
+    peaks.push_back(rank.peak_bytes);
+    peak = std::max(peak, rank.peak_bytes);
+  }
+  json held = json::array();
+  double textbook = 0, exact = 0;
+  std::uint64_t measured = 0, fp32 = 0;
+  for (const Held& what : all) {
+    json entry = held_of(what, r);
+    if (is_model_state(what.first)) {
+      if (!entry["textbook_bytes"].is_null()) textbook += entry["textbook_bytes"].get<double>();
+      if (!entry["exact_bytes"].is_null()) exact += entry["exact_bytes"].get<double>();
+      measured += entry["measured_bytes"].get<std::uint64_t>();
+      if (what.second == DType::f32) fp32 += entry["measured_bytes"].get<std::uint64_t>();
+    }
+    held.push_back(std::move(entry));
+  }
+  return {{"parameters", r.claims.parameters},
+          {"trainable", r.claims.trainable},
+          {"padding_elements", r.claims.padding_elements},
+          {"held", held},
+          {"model_state",
+           {{"textbook_bytes", textbook},
+            {"exact_bytes", exact},
+            {"measured_bytes", measured},
+            {"fp32_measured_bytes", fp32}}},
+          {"peak_bytes", peak},
+          {"peak_by_rank_bytes", peaks}};
+}
+
+json called_of(Called what, const TrainingReport& r) {
+  json out = {{"verb", name(what.first)}, {"dtype", name(what.second)}};
+  const auto textbook = r.claims.textbook_calls.find(what);
+  if (textbook != r.claims.textbook_calls.end()) {
+    out["textbook_payload_bytes"] = textbook->second.payload;
+    out["textbook_volume_bytes"] = textbook->second.volume;
+  } else {
+    missing(out, "textbook_payload_bytes", "the textbook has no such call");
+    missing(out, "textbook_volume_bytes", "the textbook has no such call");
+  }
+  const auto find = [&](const TrafficLedger& in) {
+    const auto it = in.find(what);
+    return it == in.end() ? Traffic{} : it->second;
+  };
+  const Traffic exact = find(r.claims.exact_calls);
+  const Traffic last = find(r.ranks[0].traffic_by_step.back());
+  out["exact_calls"] = exact.calls;
+  out["exact_payload_bytes"] = exact.payload;
+  out["exact_volume_bytes"] = exact.volume;
+  out["calls"] = last.calls;
+  out["payload_bytes"] = last.payload;
+  out["volume_bytes"] = last.volume;
+  return out;
+}
+
+json traffic_of(const TrainingReport& r) {
+  std::set<Called> all;
+  for (const auto& [what, traffic] : r.claims.exact_calls) all.insert(what);
+  for (const auto& [what, traffic] : r.claims.textbook_calls) all.insert(what);
+  for (const auto& [what, traffic] : r.ranks[0].traffic_by_step.back()) all.insert(what);
+  json called = json::array(), volume = json::array(), moved = json::array();
+  for (const Called& what : all) called.push_back(called_of(what, r));
+  for (const RankReport& rank : r.ranks) {
+    volume.push_back(total_volume(rank));
+    moved.push_back(rank.moved_bytes);
+  }
+  json out = {{"called", called},
+              {"total_steps", r.ranks[0].traffic_by_step.size()},
+              {"total_volume_bytes", volume}};
+  if (r.ranks[0].moved_witness.empty()) {
+    missing(out, "moved_bytes", "nothing outside of the accounting counted");
+    missing(out, "moved_witness", "nothing outside of the accounting counted");
+  } else {
+    out["moved_bytes"] = moved;
+    out["moved_witness"] = r.ranks[0].moved_witness;
+  }
+  return out;
+}
+
+// JSON has no nan and no infinity.
+json numbers(const std::vector<double>& values) {
+  json out = json::array();
+  for (const double v : values) out.push_back(std::isfinite(v) ? json(v) : json(nullptr));
+  return out;
+}
+
+json training_of(const TrainingReport& r) {
+  const RankReport& first = r.ranks[0];
+  std::vector<double> loss(first.loss.size(), 0.0);
+  for (const RankReport& rank : r.ranks)
+    for (std::size_t i = 0; i < std::min(loss.size(), rank.loss.size()); ++i)
+      loss[i] += rank.loss[i] / static_cast<double>(r.ranks.size());
+  json out = {{"loss", numbers(loss)},
+              {"skipped_steps", first.skipped_steps},
+              {"parameter_hash", hex16(first.parameter_hash)}};
+  for (const auto& [key, values] :
+       {std::pair("norm_before", &first.norm_before), std::pair("norm_after", &first.norm_after)}) {
+    if (values->empty()) {
+      missing(out, key, no_norm);
+    } else {
+      out[key] = numbers(*values);
+    }
+  }
+  return out;
+}
+
+json resident_of(const TrainingReport& r) {
+  std::uint64_t ledger = 0;
+  for (const RankReport& rank : r.ranks) ledger += rank.peak_bytes;
+  json out = {{"ledger_bytes", ledger}};
+  const std::uint64_t before = r.resident_before_bytes, peak = r.resident_peak_bytes;
+  if (before == 0 || peak < before) {
+    for (const char* key : {"before_bytes", "peak_bytes", "unexplained_bytes", "unexplained_share"})
+      missing(out, key, "the system does not say how much memory the process has resident");
+    return out;
+  }
+  const double unexplained = static_cast<double>(peak - before) - static_cast<double>(ledger);
+  out["before_bytes"] = before;
+  out["peak_bytes"] = peak;
+  out["unexplained_bytes"] = static_cast<std::int64_t>(unexplained);
+  quotient(out, "unexplained_share", unexplained, static_cast<double>(peak - before),
+           "the process did not grow");
+  return out;
+}
+
+}  // namespace
+
+json sections_of(const Training& t, const TrainingReport& r) {
+  const Median median = median_of(t, r);
+  return {{"time", time_of(t, r, median)},
+          {"rates", rates_of(r, median)},
+          {"bytes", bytes_of(r)},
+          {"traffic", traffic_of(r)},
+          {"training", training_of(r)},
+          {"resident", resident_of(r)},
+          {"checks", self_checks(t, r)}};
+}
+
+}  // namespace shardmark

@@ -1,0 +1,151 @@
+// How does one executed cell become a line of records.jsonl, and how is such a file read back? See
+// record.hpp.
+#include "bench/record.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include "bench/embedded.hpp"
+#include "bench/text.hpp"
+#include "kernels/error.hpp"
+
+namespace shardmark {
+
+namespace {
+
+using nlohmann::json;
+
+// Empty where it is one; the version comes first, since another version explains whatever else is
+// missing.
+std::string why_no_record(const json& record, const json& required) {
+  if (!record.is_object()) return "it is not a JSON object";
+  const auto version = record.find("schema_version");
+  if (version == record.end()) return "it lacks the key \"schema_version\"";
+  if (*version != schema_version)
+    return fmt::format(
+        "its schema_version is {}, and this build reads {}; use the build that wrote it",
+        version->dump(), schema_version);
+  for (const json& key : required)
+    if (!record.contains(key.get<std::string>()))
+      return fmt::format("it lacks the key {}", key.dump());
+  if (!record["cell"].is_object() || !record["cell"].contains("id")) return "its cell has no id";
+  return "";
+}
+
+}  // namespace
+
+Records read_records(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "records.jsonl";
+  Records out;
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return out;
+  const std::string text = read_whole_file("records", file);
+  const json required = json::parse(embedded("schema.json")).at("required");
+  int number = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    ++number;
+    const std::size_t newline = text.find('\n', begin);
+    const std::string line = text.substr(begin, newline == text.npos ? text.npos : newline - begin);
+    begin = newline == text.npos ? text.size() : newline + 1;
+    json record = json::parse(line, nullptr, false);
+    // A line is written whole or not at all, newline last: only the very end of the file can be
+    // torn.
+    if (newline == text.npos || (record.is_discarded() && begin == text.size())) {
+      out.warnings.push_back(
+          fmt::format("{}: line {} is torn (the run ended while it was written) and is ignored.",
+                      file.string(), number));
+      return out;
+    }
+    const std::string why =
+        record.is_discarded() ? std::string("it is not JSON") : why_no_record(record, required);
+    if (!why.empty())
+      throw InputError(fmt::format("{}: line {} is no record: {}.", file.string(), number, why));
+    out.records.push_back(std::move(record));
+    out.good_bytes = begin;
+  }
+  return out;
+}
+
+std::vector<json> latest(const std::vector<json>& records) {
+  std::map<std::pair<std::string, std::int64_t>, std::size_t> last;
+  for (std::size_t i = 0; i < records.size(); ++i)
+    last[{records[i]["cell"]["id"], records[i]["round"]}] = i;
+  std::vector<json> out;
+  for (std::size_t i = 0; i < records.size(); ++i)
+    if (last[{records[i]["cell"]["id"], records[i]["round"]}] == i) out.push_back(records[i]);
+  return out;
+}
+
+const json* representative(const std::vector<json>& records, const std::string& id) {
+  std::vector<const json*> ok;
+  const json* other = nullptr;
+  for (const json& r : records) {
+    if (r["cell"]["id"] != id) continue;
+    if (r["status"] == "ok") {
+      ok.push_back(&r);
+    } else if (!other || r["status"] == "failed") {
+      other = &r;
+    }
+  }
+  if (ok.empty()) return other;
+  const auto step = [](const json* r) {
+    return r->at("time").is_null() ? 0
+                                   : r->at("time").at("median").at("step_ns").get<std::int64_t>();
+  };
+  std::stable_sort(ok.begin(), ok.end(),
+                   [&](const json* a, const json* b) { return step(a) < step(b); });
+  return ok[(ok.size() - 1) / 2];
+}
+
+RecordWriter::RecordWriter(const std::filesystem::path& folder) : file_(folder / "records.jsonl") {
+  const std::uintmax_t good = read_records(folder).good_bytes;
+  descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor_ < 0)
+    throw InputError(
+        fmt::format("records cannot be written to {}: {}.", file_.string(), std::strerror(errno)));
+  std::string why;
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    why = errno == EWOULDBLOCK ? "another run is writing to it" : std::strerror(errno);
+  } else if (::ftruncate(descriptor_, static_cast<off_t>(good)) != 0) {
+    why = std::strerror(errno);
+  }
+  if (why.empty()) return;
+  ::close(descriptor_);
+  throw InputError(fmt::format("records cannot be written to {}: {}.", file_.string(), why));
+}
+
+RecordWriter::~RecordWriter() { ::close(descriptor_); }
+
+void RecordWriter::append(const json& record) {
+  const std::string line = record.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
+  struct stat before {};
+  require(::fstat(descriptor_, &before) == 0, "the file of records is gone");
+  int error = 0;
+  for (std::size_t done = 0; done < line.size() && error == 0;) {
+    const ssize_t n = ::write(descriptor_, line.data() + done, line.size() - done);
+    if (n > 0) {
+      done += static_cast<std::size_t>(n);
+    } else if (n == 0) {
+      error = ENOSPC;
+    } else if (errno != EINTR) {
+      error = errno;
+    }
+  }
+  // A file system without fsync (EINVAL) is no reason to lose a record.
+  if (error == 0 && ::fsync(descriptor_) != 0 && errno != EINVAL) error = errno;
+  if (error == 0) return;
+  const bool cut = ::ftruncate(descriptor_, before.st_size) == 0;
+  throw Error(fmt::format(
+      "a record could not be written to {}: {}; the records before it are whole{}.", file_.string(),
+      std::strerror(error), cut ? "" : ", and its torn line is ignored when they are read"));
+}
+
+}  // namespace shardmark

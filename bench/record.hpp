@@ -1,0 +1,49 @@
+#pragma once
+// How does one executed cell become a line of records.jsonl, and how is such a file read back? The
+// format itself is results/schema.json. A line is written with one write() and synced; a torn one
+// is never read back as a record.
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace shardmark {
+
+inline constexpr int schema_version = 1;  // as in results/schema.json
+
+struct Records {
+  std::vector<nlohmann::json> records;
+  std::vector<std::string> warnings;  // a torn last line that was ignored
+  std::uintmax_t good_bytes = 0;      // of the file, up to the end of its last record
+};
+
+// Reads FOLDER/records.jsonl; a folder without one has no records. Throws InputError: a line in the
+// middle that is no record (named by its number), a record of another schema version.
+Records read_records(const std::filesystem::path& folder);
+
+// The last record of each cell and round: a cell that --resume ran again is there twice.
+std::vector<nlohmann::json> latest(const std::vector<nlohmann::json>& records);
+
+// The record of this cell whose median step is the (lower) median over rounds, or else its last
+// failed one; null where the records have no such cell.
+const nlohmann::json* representative(const std::vector<nlohmann::json>& records,
+                                     const std::string& id);
+
+// Appends to FOLDER/records.jsonl; cuts a torn last line off first.
+class RecordWriter {
+ public:
+  // Throws InputError where it cannot be written, or where another run is writing to it.
+  explicit RecordWriter(const std::filesystem::path& folder);
+  ~RecordWriter();
+  RecordWriter(const RecordWriter&) = delete;
+  RecordWriter& operator=(const RecordWriter&) = delete;
+  // Throws Error where the line could not be written whole; the file then ends where it ended
+  // before.
+  void append(const nlohmann::json& record);
+
+ private:
+  std::filesystem::path file_;
+  int descriptor_ = -1;
+};
+
+}  // namespace shardmark

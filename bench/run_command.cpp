@@ -1,0 +1,144 @@
+// What does `shardmark run` do with its flags? See run_command.hpp.
+#include "bench/run_command.hpp"
+
+#include <fmt/format.h>
+
+#include "bench/checks.hpp"
+#include "bench/explain.hpp"
+#include "bench/machine.hpp"
+#include "bench/record.hpp"
+#include "bench/revision.hpp"
+#include "bench/run_folder.hpp"
+#include "bench/runner.hpp"
+#include "bench/table.hpp"
+#include "bench/text.hpp"
+
+namespace shardmark {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+std::vector<std::string> ids_of(const std::vector<json>& records) {
+  std::vector<std::string> ids;
+  for (const json& r : records)
+    if (std::find(ids.begin(), ids.end(), r["cell"]["id"]) == ids.end())
+      ids.push_back(r["cell"]["id"]);
+  return ids;
+}
+
+std::vector<json> records_of(const fs::path& folder) {
+  const Records read = read_records(folder);
+  for (const std::string& warning : read.warnings) fmt::print(stderr, "shardmark: {}\n", warning);
+  return latest(read.records);
+}
+
+std::string explained(const std::vector<json>& records, const std::string& id,
+                      const std::string& where) {
+  const json* record = representative(records, id);
+  if (!record) {
+    const auto ids = ids_of(records);
+    throw InputError(fmt::format("--explain \"{}\" is no cell of {}{} Its cells are:\n  {}", id,
+                                 where, suggestion(id, ids), join(ids, "\n  ")));
+  }
+  return explain(*record);
+}
+
+// Without cells to run, --explain reads a run that is there.
+int explain_existing(const RunArguments& a) {
+  const fs::path folder = !a.resume.empty() ? a.resume : !a.out.empty() ? a.out : latest_run;
+  const auto records = records_of(folder);
+  if (records.empty())
+    throw InputError(fmt::format(
+        "--explain {}: there is no run in {} yet; run its cells first, or name the run's "
+        "folder with --out.",
+        a.explain, folder.string()));
+  fmt::print("{}", explained(records, a.explain, folder.string()));
+  return 0;
+}
+
+Suite suite_of(const RunArguments& a) {
+  Suite suite;
+  if (!a.suite.empty()) {
+    suite = load_suite(a.suite, a.given);
+  } else if (!a.given.empty()) {
+    suite.name = "flags";
+    suite.cells = cells_of(a.given);
+    remove_duplicates(suite);
+    validate(suite.cells);
+  } else if (!a.resume.empty()) {
+    suite = planned(a.resume);
+    validate(suite.cells);
+  } else {
+    suite = load_suite("default", {});
+  }
+  if (!a.rounds.empty()) suite.run.rounds = whole_number("--rounds", a.rounds, 1, 10'000);
+  if (!a.order_seed.empty())
+    suite.run.order_seed =
+        static_cast<std::uint64_t>(whole_number("--order-seed", a.order_seed, 0, INT64_MAX));
+  return suite;
+}
+
+RunFolder folder_of(const RunArguments& a, const Suite& suite) {
+  if (a.resume.empty())
+    return create_run(a.out.empty() ? std::nullopt : std::optional<fs::path>(a.out), suite);
+  RunFolder run{a.resume, run_id(a.resume)};
+  records_of(run.path);  // another schema, or a bad line, is said before anything runs
+  return run;
+}
+
+// The table, what contradicts what, and the block of a single cell. Returns the exit code.
+int show(const RunArguments& a, const Suite& suite, const fs::path& folder) {
+  const auto records = records_of(folder);
+  fmt::print("{}", table(records, 100));
+  const auto crossed = cross_checks(records);
+  for (const Finding& f : crossed) fmt::print("{}: {}.\n", f.check, f.sentence);
+  if (crossed.empty() && compared_groups(records) > 0)
+    fmt::print(
+        "Losses and final parameters are equal, bit for bit, in all cells that compute the "
+        "same.\n");
+  if (!a.explain.empty() || suite.cells.size() == 1)
+    fmt::print("\n{}", explained(records, a.explain.empty() ? id_of(suite.cells[0]) : a.explain,
+                                 folder.string()));
+  fmt::print("\nRecords: {}\n", (folder / "records.jsonl").string());
+  bool failed = !crossed.empty() || !failed_checks(records).empty();
+  for (const json& r : records) failed = failed || r["status"] != "ok";
+  return failed ? 1 : 0;
+}
+
+}  // namespace
+
+int run_command(const RunArguments& a) {
+  if (!a.out.empty() && !a.resume.empty())
+    throw InputError(
+        "--out and --resume are both given; a run that goes on stays in its folder, give one of "
+        "them.");
+  if (!a.explain.empty() && a.suite.empty() && a.given.empty() && a.rounds.empty())
+    return explain_existing(a);
+  const Suite suite = suite_of(a);
+  if (!a.explain.empty()) {
+    std::vector<std::string> ids;
+    for (const Cell& c : suite.cells) ids.push_back(id_of(c));
+    if (std::find(ids.begin(), ids.end(), a.explain) == ids.end())
+      throw InputError(fmt::format("--explain \"{}\" is no cell of this run{} Its cells are:\n  {}",
+                                   a.explain, suggestion(a.explain, ids), join(ids, "\n  ")));
+  }
+  const RunFolder run = folder_of(a, suite);
+  for (const std::string& note : suite.notes) fmt::print(stderr, "shardmark: {}\n", note);
+  if (a.out.empty() && a.resume.empty()) link_latest(run.path);
+  const RunOutcome outcome = execute(suite, run.path, run.id);
+  if (outcome.interrupted_by == 0) return show(a, suite, run.path);
+  fmt::print(
+      stderr,
+      "shardmark: interrupted; {} records are kept in {}; go on with: shardmark run --resume {}\n",
+      records_of(run.path).size(), run.path.string(), run.path.string());
+  return 128 + outcome.interrupted_by;
+}
+
+std::string version_text() {
+  return fmt::format("{} ({}{})", built_version, revision().short_commit(),
+                     revision().dirty.value_or(false) ? ", changed since" : "");
+}
+
+}  // namespace shardmark

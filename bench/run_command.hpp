@@ -1,0 +1,21 @@
+#pragma once
+// What does `shardmark run` do with its flags: which cells, in which folder, and what is shown when
+// they have run?
+#include <string>
+
+#include "bench/suite.hpp"
+
+namespace shardmark {
+
+struct RunArguments {
+  Given given;                                                  // the flags of cells
+  std::string suite, rounds, order_seed, out, resume, explain;  // as typed; empty: not given
+};
+
+// Returns the exit code. Throws InputError before anything has run, Error where records cannot be
+// written.
+int run_command(const RunArguments&);
+
+std::string version_text();  // "0.1.0 (3b74622)"
+
+}  // namespace shardmark

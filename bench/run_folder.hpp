@@ -1,0 +1,35 @@
+#pragma once
+// Where does a run put its records, and how is it found again? A folder with records.jsonl and
+// run.json (what was asked for:
+// --resume goes on from it); results/latest points to the newest one.
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "bench/suite.hpp"
+
+namespace shardmark {
+
+inline constexpr const char* latest_run = "results/latest";
+
+std::string utc(const char* format);  // strftime's
+std::string new_run_id(const std::string& suite);
+
+struct RunFolder {
+  std::filesystem::path path;
+  std::string id;
+};
+
+// out: as given, else results/runs/<id>. Creates it. Throws InputError where it cannot be written,
+// or holds records already.
+RunFolder create_run(const std::optional<std::filesystem::path>& out, const Suite&);
+
+// What run.json says; its cells are resolved. Throws InputError where there is no run.
+Suite planned(const std::filesystem::path& folder);
+std::string run_id(const std::filesystem::path& folder);
+
+// Points results/latest to the folder, atomically; a file or folder of that name that is no link is
+// left alone.
+void link_latest(const std::filesystem::path& folder);
+
+}  // namespace shardmark

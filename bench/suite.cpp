@@ -1,0 +1,202 @@
+// Which cells does a line of flags mean, and which does a suite? See suite.hpp.
+#include "bench/suite.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "bench/embedded.hpp"
+#include "bench/registry.hpp"
+#include "bench/text.hpp"
+
+namespace shardmark {
+
+namespace {
+
+std::vector<std::string> values_of(const CellFlag& flag, const std::vector<std::string>& given) {
+  if (flag.list == CellFlag::List::none) return given;
+  std::vector<std::string> values;
+  for (const std::string& text : given)
+    for (const std::string& value :
+         flag.list == CellFlag::List::models ? split_models(text) : split(text, ',')) {
+      if (value.empty())
+        throw InputError(fmt::format("{} is \"{}\", which has an empty entry between its commas.",
+                                     flag.name, text));
+      if (std::string_view(flag.name) == "--strategy" && value == "all") {
+        for (const std::string& name : strategy_names()) values.push_back(name);
+      } else {
+        values.push_back(value);
+      }
+    }
+  return values;
+}
+
+Cell resolved(const Draft& d) {
+  Cell cell = d.cell;
+  if (!d.global_batch) return cell;
+  const std::int64_t shares = cell.ranks * cell.accumulate;
+  if (*d.global_batch % shares != 0)
+    throw InputError(
+        fmt::format("--global-batch is {}, which {} ranks x {} micro-steps do not divide evenly; "
+                    "give a multiple of {}.",
+                    *d.global_batch, cell.ranks, cell.accumulate, shares));
+  cell.batch = *d.global_batch / shares;
+  return cell;
+}
+
+// Reads "--flag value value --flag value"; known: the flags that may stand here.
+Given given_of(const std::vector<std::string>& all, const std::vector<std::string>& known) {
+  Given given;
+  std::string flag;
+  for (std::string word : all) {
+    std::string value;
+    bool has_value = false;
+    if (word.rfind("--", 0) == 0) {
+      if (const std::size_t equals = word.find('='); equals != word.npos) {
+        value = word.substr(equals + 1);
+        word.resize(equals);
+        has_value = true;
+      }
+      if (std::find(known.begin(), known.end(), word) == known.end())
+        throw InputError(
+            fmt::format("{} is no flag that can stand here{}", word, suggestion(word, known)));
+      if (given.count(word)) throw InputError(fmt::format("{} is given twice.", word));
+      flag = word;
+      given[flag];
+      if (has_value) given[flag].push_back(value);
+    } else if (flag.empty()) {
+      throw InputError(
+          fmt::format("\"{}\" is no flag; a line is flags of `shardmark run`, such as "
+                      "--model gpt-nano --ranks 2.",
+                      word));
+    } else if (!given[flag].empty() && flag != "--data") {
+      throw InputError(fmt::format(
+          "{} has a second value \"{}\"; separate values by commas, without blanks.", flag, word));
+    } else {
+      given[flag].push_back(word);
+    }
+  }
+  for (const auto& [name, values] : given)
+    if (values.empty()) throw InputError(fmt::format("{} has no value.", name));
+  return given;
+}
+
+RunFlags run_flags_of(const std::vector<std::string>& all, RunFlags from) {
+  for (const auto& [flag, values] : given_of(all, {"--rounds", "--order-seed"})) {
+    if (flag == "--rounds") from.rounds = whole_number(flag, values[0], 1, 10'000);
+    if (flag == "--order-seed")
+      from.order_seed = static_cast<std::uint64_t>(whole_number(flag, values[0], 0, INT64_MAX));
+  }
+  return from;
+}
+
+}  // namespace
+
+std::vector<Cell> cells_of(const Given& given) {
+  if (given.count("--batch") && given.count("--global-batch"))
+    throw InputError("--batch and --global-batch are both given; give one of them.");
+  std::vector<Draft> drafts(1);
+  for (const CellFlag& flag : cell_flags()) {
+    const auto it = given.find(flag.name);
+    if (it == given.end() && std::string_view(flag.name) != "--strategy") continue;
+    const auto values =
+        values_of(flag, it == given.end() ? std::vector<std::string>{"all"} : it->second);
+    if (!flag.set) {  // --data: one value that is a list
+      for (Draft& d : drafts) d.cell.data = values;
+      continue;
+    }
+    std::vector<Draft> more;
+    for (const Draft& d : drafts)
+      for (const std::string& value : values) flag.set(more.emplace_back(d), flag.name, value);
+    if (more.size() > 100'000)
+      throw InputError("the comma lists multiply into more than 100000 cells; give fewer values.");
+    drafts = std::move(more);
+  }
+  std::vector<Cell> cells;
+  for (const Draft& d : drafts) cells.push_back(resolved(d));
+  return cells;
+}
+
+void validate(const std::vector<Cell>& cells) {
+  std::map<std::vector<std::string>, std::size_t> sizes;  // each corpus is read once
+  for (const Cell& cell : cells) {
+    const auto known = sizes.find(cell.data);
+    if (known == sizes.end()) sizes[cell.data] = load_text(cell.data).bytes.size();
+    validate(cell, sizes[cell.data]);
+  }
+}
+
+Suite parse_suite(const std::string& name, const std::string& text, const Given& override_with) {
+  Suite suite{name, {}, {}, {}};
+  std::vector<std::string> known;
+  for (const CellFlag& flag : cell_flags()) known.emplace_back(flag.name);
+  std::istringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    try {
+      std::vector<std::string> all = words(line);
+      if (all.empty()) continue;
+      if (all.front() == "run:") {
+        all.erase(all.begin());
+        suite.run = run_flags_of(all, suite.run);
+        continue;
+      }
+      Given given = given_of(all, known);
+      for (const auto& [flag, values] : override_with) {
+        if (flag == "--batch") given.erase("--global-batch");
+        if (flag == "--global-batch") given.erase("--batch");
+        given[flag] = values;
+      }
+      std::vector<Cell> cells = cells_of(given);
+      validate(cells);
+      std::move(cells.begin(), cells.end(), std::back_inserter(suite.cells));
+    } catch (const InputError& e) {
+      throw InputError(fmt::format("{}, line {}: {}", name, number, e.what()));
+    }
+  }
+  if (suite.cells.empty())
+    throw InputError(
+        fmt::format("{}: the suite has no cells; a line is flags of `shardmark run`.", name));
+  remove_duplicates(suite);
+  return suite;
+}
+
+Suite load_suite(const std::string& file_or_name, const Given& override_with) {
+  const auto carried = embedded_names(".suite");
+  const std::filesystem::path path = file_or_name;
+  std::error_code ignored;
+  const bool is_file = std::filesystem::is_regular_file(path, ignored);
+  if (!is_file &&
+      std::find(carried.begin(), carried.end(), file_or_name + ".suite") != carried.end()) {
+    return parse_suite(file_or_name, std::string(embedded(file_or_name + ".suite")), override_with);
+  }
+  if (!is_file && file_or_name.find('/') == file_or_name.npos && path.extension() != ".suite") {
+    std::vector<std::string> names;
+    for (const std::string& n : carried) names.push_back(n.substr(0, n.size() - 6));
+    throw InputError(
+        fmt::format("--suite \"{}\" is neither a file nor a suite of this build ({}){}",
+                    file_or_name, join(names, ", "), suggestion(file_or_name, names)));
+  }
+  Suite suite = parse_suite(file_or_name, read_whole_file("--suite", path), override_with);
+  suite.name = path.stem().string();
+  return suite;
+}
+
+void remove_duplicates(Suite& suite) {
+  std::set<std::string> seen;
+  std::vector<Cell> once;
+  for (Cell& cell : suite.cells) {
+    const std::string id = id_of(cell);
+    if (seen.insert(id).second) {
+      once.push_back(std::move(cell));
+    } else {
+      suite.notes.push_back(fmt::format("{} is there more than once and runs once a round.", id));
+    }
+  }
+  suite.cells = std::move(once);
+}
+
+}  // namespace shardmark

@@ -1,0 +1,60 @@
+#pragma once
+// Which cells does a line of flags mean, and which does a suite? A suite is a text file: a line is
+// the flags of `shardmark run`, comma lists multiply into cells, # starts a comment, and a line
+// that begins with "run:" holds flags of the whole run.
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/cell.hpp"
+
+namespace shardmark {
+
+// One line being resolved: the batch follows from global_batch once ranks are known.
+struct Draft {
+  Cell cell;
+  std::optional<std::int64_t> global_batch;
+};
+
+struct CellFlag {
+  enum class List { commas, models, none } list;
+  const char* name;   // --ranks
+  const char* value;  // N, as --help shows it
+  const char* help;   // empty: hidden from --help
+  void (*set)(Draft&, const std::string& flag, const std::string& value);  // throws InputError
+};
+const std::vector<CellFlag>& cell_flags();
+
+// What was given, by flag name, unparsed; --data has one entry a file.
+using Given = std::map<std::string, std::vector<std::string>>;
+
+// All combinations, the first flag of cell_flags() varying slowest; without --strategy, all of
+// them. Throws InputError.
+std::vector<Cell> cells_of(const Given&);
+
+struct RunFlags {
+  std::int64_t rounds = 5;
+  std::uint64_t order_seed = 1;
+};
+
+struct Suite {
+  std::string name;
+  RunFlags run;
+  std::vector<Cell> cells;
+  std::vector<std::string> notes;  // duplicates that were removed
+};
+
+// override_with: flags of the command line, which replace the same flag in every line. Throws
+// InputError naming name and line.
+Suite parse_suite(const std::string& name, const std::string& text, const Given& override_with);
+// A file, or the name of a suite that the binary carries. Throws InputError where it is neither.
+Suite load_suite(const std::string& file_or_name, const Given& override_with);
+
+// Removes cells that are there twice, with a note each.
+void remove_duplicates(Suite&);
+// Every cell can be trained: throws InputError otherwise, before anything has run.
+void validate(const std::vector<Cell>&);
+
+}  // namespace shardmark

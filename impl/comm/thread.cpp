@@ -1,0 +1,176 @@
+#include "impl/comm/thread.hpp"
+
+#include <fmt/format.h>
+
+#include "kernels/cpu/math.hpp"
+#include "profilers/timeline.hpp"
+
+namespace shardmark {
+
+ThreadHub::ThreadHub(int ranks, double timeout_s, std::int64_t spin_ns)
+    : slots_(static_cast<std::size_t>(ranks)), timeout_s_(timeout_s), transfers_(spin_ns), exchanges_(0) {}
+
+void ThreadHub::fail(const Failure& f) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = f;
+  failed_ = true;
+}
+
+std::optional<Failure> ThreadHub::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void ThreadHub::check() const {
+  if (!failed_) return;
+  const Failure f = *failure();
+  throw PeerFailed(fmt::format("rank {} failed: {}", f.rank, f.what));
+}
+
+std::string ThreadHub::last_words() const {
+  std::string all;
+  for (std::size_t r = 0; r < slots_.size(); ++r) {
+    const int verb = slots_[r].verb_now;
+    all += fmt::format("{}rank {}: {} collectives, {}", r ? "; " : "", r, slots_[r].calls.load(),
+                       verb < 0 ? std::string("in none")
+                                : fmt::format("in {} of segment {}", name(static_cast<Verb>(verb)), slots_[r].label_now.load()));
+  }
+  return all;
+}
+
+void ThreadHub::meet(Meeting& m, std::uint64_t round, int rank, std::string_view what) {
+  if ((m.arrivals.fetch_add(1, std::memory_order_acq_rel) + 1) % slots_.size() == 0) {
+    m.rounds.raise();
+    return;
+  }
+  const std::int64_t since = now_ns();
+  m.rounds.wait(round, [&] {
+    check();
+    if (static_cast<double>(now_ns() - since) * 1e-9 < timeout_s_) return;
+    const Failure f{rank, fmt::format("waited more than {} s for its peers in {} ({})", timeout_s_, what, last_words())};
+    fail(f);
+    throw Error(f.what);
+  });
+}
+
+std::vector<std::string> ThreadWorld::gather(const std::string& mine) {
+  hub_.slots_[static_cast<std::size_t>(rank_)].bytes_to_gather = mine;
+  hub_.meet(hub_.exchanges_, ++round_, rank_, "an exchange of host bytes");
+  std::vector<std::string> all;
+  for (const auto& slot : hub_.slots_) all.push_back(slot.bytes_to_gather);
+  hub_.meet(hub_.exchanges_, ++round_, rank_, "an exchange of host bytes");
+  return all;
+}
+
+void ThreadCommunicator::meet() {
+  const auto& mine = hub_.slots_[static_cast<std::size_t>(rank())];
+  hub_.meet(hub_.transfers_, ++round_, rank(), name(mine.verb));
+}
+
+std::int64_t ThreadCommunicator::enter(Verb verb, ConstView v, int label) {
+  auto& mine = hub_.slots_[static_cast<std::size_t>(rank())];
+  mine.address = v.address();
+  mine.bytes = v.bytes();
+  mine.verb = verb;
+  mine.verb_now = static_cast<int>(verb);
+  mine.label_now = label;
+  ++mine.calls;
+  const std::int64_t arrived = now_ns();
+  mine.arrived_ns = arrived;
+  meet();
+  std::int64_t last = arrived;
+  for (const auto& slot : hub_.slots_) {
+    require(slot.verb == verb && slot.bytes == mine.bytes,
+            "ranks disagree on what to do: one is in " + std::string(name(verb)) + " of " + std::to_string(mine.bytes) +
+                " bytes, another in " + std::string(name(slot.verb)) + " of " + std::to_string(slot.bytes));
+    last = std::max<std::int64_t>(last, slot.arrived_ns);
+  }
+  return last - arrived;
+}
+
+void ThreadCommunicator::leave() {
+  meet();
+  hub_.slots_[static_cast<std::size_t>(rank())].verb_now = -1;
+}
+
+ConstView ThreadCommunicator::theirs(int rank, Range r, DType t) const {
+  const auto& slot = hub_.slots_[static_cast<std::size_t>(rank)];
+  return ConstView(slot.address, slot.bytes / size_of(t), t, Space::host).slice(r);
+}
+
+void ThreadCommunicator::reduce_part(View to, Range part, Reduce::Op op) {
+  std::vector<ConstView> sources;
+  for (int r = 0; r < ranks(); ++r) {
+    sources.push_back(theirs(r, part, to.dtype()));
+    if (r != rank()) moved(r, sources.back().bytes());
+  }
+  if (ranks() == 1 && sources[0].address() == to.address()) return;
+  if (to) cpu::reduce_ranks(sources, to, op == Reduce::Op::mean ? 1.0 / ranks() : 1.0);
+}
+
+void ThreadCommunicator::gather_parts(View whole, const std::function<Range(int)>& in_theirs,
+                                      const std::function<Range(int)>& in_whole) {
+  for (int i = 0; i < ranks(); ++i) {
+    const int r = (rank() + i) % ranks();  // everybody starts at another peer
+    const ConstView from = theirs(r, in_theirs(r), whole.dtype());
+    const View to = whole.slice(in_whole(r));
+    if (!from || from.address() == to.address()) continue;
+    cpu::stream_copy(from, to);
+    if (r != rank()) moved(r, from.bytes());
+  }
+}
+
+void ThreadCommunicator::do_reduce_scatter(View whole, View mine, Reduce::Op op, int label) {
+  device().comm().run(Transfer{whole, mine, {}, 0, [=, this] {
+    const std::int64_t skew = enter(Verb::reduce_scatter, whole, label);
+    reduce_part(mine, {static_cast<std::size_t>(rank()) * mine.size(), mine.size()}, op);
+    leave();
+    return skew;
+  }});
+}
+
+void ThreadCommunicator::do_all_gather(ConstView mine, View whole, int label) {
+  device().comm().run(Transfer{mine, whole, {}, 0, [=, this] {
+    const std::int64_t skew = enter(Verb::all_gather, mine, label);
+    const std::size_t n = mine.size();
+    gather_parts(whole, [=](int) { return Range{0, n}; }, [=](int r) { return Range{static_cast<std::size_t>(r) * n, n}; });
+    leave();
+    return skew;
+  }});
+}
+
+// Composed: a reduce-scatter in place, then an all-gather of the parts, so that strategies compare as on a wire. Direct:
+// each rank reduces its part and writes it to everybody at once.
+void ThreadCommunicator::do_all_reduce(View inout, Reduce::Op op, int label) {
+  device().comm().run(Transfer{inout, inout, {}, 0, [=, this] {
+    const std::int64_t skew = enter(Verb::all_reduce, inout, label);
+    if (algorithm_ == Options::AllReduce::direct) {
+      reduce_and_spread(inout, op);
+    } else {
+      const Range mine = part_of(inout.size(), ranks(), rank());
+      reduce_part(inout.slice(mine), mine, op);
+      meet();
+      const auto part = [this, n = inout.size()](int r) { return part_of(n, ranks(), r); };
+      gather_parts(inout, part, part);
+    }
+    leave();
+    return skew;
+  }});
+}
+
+void ThreadCommunicator::reduce_and_spread(View inout, Reduce::Op op) {
+  constexpr std::size_t block = 16384;  // elements: stays in the cache between the reduction and the copies
+  const Range mine = part_of(inout.size(), ranks(), rank());
+  for (std::size_t at = 0; at < mine.size; at += block) {
+    const Range r{mine.begin + at, std::min(block, mine.size - at)};
+    reduce_part(inout.slice(r), r, op);
+    for (int peer = 0; peer < ranks(); ++peer) {
+      if (peer == rank()) continue;
+      const ConstView there = theirs(peer, r, inout.dtype());
+      cpu::stream_copy(inout.slice(r), View(there.address(), there.size(), there.dtype(), Space::host));
+      moved(rank(), there.bytes());
+    }
+  }
+}
+
+}  // namespace shardmark

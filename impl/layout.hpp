@@ -1,0 +1,87 @@
+#pragma once
+// Which elements travel together, which unit needs them, and which N-th is mine?
+//
+// A segment is what one collective reduces or gathers: several whole units' parameters, or part of one unit's; all trainable
+// or all frozen, all resident or all cut. Consecutive segments share a home, one allocation. Parameters start on multiples
+// of 8 elements, segments inside a home end on multiples of 8N: only a home's end is padded for N.
+#include <span>
+#include <vector>
+
+#include "impl/architecture.hpp"
+#include "impl/options.hpp"
+
+namespace shardmark {
+
+enum class Form : std::uint8_t { whole, cut };         // cut: one N-th on each rank
+enum class Which : std::uint8_t { all, trainable };
+
+struct Segment {
+  std::size_t real = 0;  // parameter elements in it, without padding
+  std::size_t cut = 0;   // elements a rank owns
+  int home = 0;
+  Range in_home;
+  bool trainable = true, resident = false;
+  int first_use = 0;     // unit number; its gradient is final after the backward of that unit
+};
+struct Home {
+  std::size_t size = 0;  // elements
+  int first = 0, last = -1;
+};
+struct Place {
+  int home = -1;
+  std::size_t begin = 0;  // in its home
+};
+
+class Layout {
+ public:
+  static constexpr std::size_t align = 8;
+
+  // by_unit: a segment a unit (zero3); else buckets of options.bucket_elements.
+  Layout(const Architecture&, const Options&, int ranks, int rank, bool by_unit);
+  Layout textbook() const {  // as papers count: P and N alone, no padding
+    Layout l = *this;
+    l.ideal_ = true;
+    return l;
+  }
+
+  bool is_textbook() const { return ideal_; }
+
+  int ranks() const { return ranks_; }
+  int rank() const { return rank_; }
+  int units() const { return static_cast<int>(used_.size()); }
+  int segments() const { return static_cast<int>(segments_.size()); }
+  int homes() const { return static_cast<int>(homes_.size()); }
+  int parameters() const { return static_cast<int>(places_.size()); }
+  const Segment& operator[](int s) const { return segments_[static_cast<std::size_t>(s)]; }
+  const Home& home(int h) const { return homes_[static_cast<std::size_t>(h)]; }
+  const Place& place(int p) const { return places_[static_cast<std::size_t>(p)]; }
+  std::size_t parameter_size(int p) const { return sizes_[static_cast<std::size_t>(p)]; }
+
+  Range owned(int s, int rank) const {  // inside its home
+    const Segment& g = (*this)[s];
+    return {g.in_home.begin + static_cast<std::size_t>(rank) * g.cut, g.cut};
+  }
+  Range owned(int s) const { return owned(s, rank_); }
+  std::span<const int> used_by(int u) const { return used_[static_cast<std::size_t>(u)]; }  // segments that unit u reads
+  // Segments whose gradient is final after the backward of unit u.
+  std::span<const int> completed_by(int u) const { return completed_[static_cast<std::size_t>(u)]; }
+  std::span<const int> trainable() const { return trainable_; }
+
+  // For claims: elements, padding included unless textbook().
+  double elements(int s, Form) const;
+  double elements(Form, Which) const;
+  bool all_trainable() const { return trainable_.size() == segments_.size(); }
+
+ private:
+  class Builder;
+  std::vector<Segment> segments_;
+  std::vector<Home> homes_;
+  std::vector<Place> places_;
+  std::vector<std::size_t> sizes_;
+  std::vector<std::vector<int>> used_, completed_;
+  std::vector<int> trainable_;
+  int ranks_ = 1, rank_ = 0;
+  bool ideal_ = false;
+};
+
+}  // namespace shardmark

@@ -1,0 +1,185 @@
+// Do all strategies train the same model, for the bytes and calls that they claim? Over the registry, on thread ranks:
+// every strategy here is held against ddp, and ddp against one rank that sees the whole batch.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "impl/strategies/strategy.hpp"
+#include "impl/train.hpp"
+
+namespace shardmark {
+namespace {
+
+constexpr int all_ranks[] = {1, 2, 3, 4, 5, 7, 8};
+
+std::vector<std::uint8_t> some_text() {
+  std::vector<std::uint8_t> bytes;
+  for (int i = 0; i < 4000; ++i) bytes.push_back(static_cast<std::uint8_t>(32 + (i * i / 7 + i % 13 * 5) % 90));
+  return bytes;
+}
+
+Training tiny(const std::string& model, const std::string& strategy, int ranks) {
+  Training t;
+  t.model = model, t.strategy = strategy, t.ranks = ranks;
+  t.batch = 2, t.sequence = 6, t.warmup = 1, t.steps = 3;
+  t.options.bucket_elements = 600, t.options.clip = 0.5, t.options.adam.lr = 0.01f;
+  t.corpus = some_text(), t.keep_parameters = true, t.comm_timeout_s = 20;
+  return t;
+}
+
+// Heads of an odd size; and layers with fewer elements than ranks.
+const char* const gpt = "gpt:layers=2,width=10,heads=2";
+const char* const narrow = "mlp:layers=3,width=1";
+
+class Conformance : public testing::TestWithParam<std::string> {};
+
+std::string against_claim(const Training& t, const TrainingReport& r) {
+  std::string wrong;
+  for (std::size_t rank = 0; rank < r.ranks.size(); ++rank) {
+    for (std::size_t step = 0; step < r.ranks[rank].held_by_step.size(); ++step) {
+      std::map<Held, double> held;
+      for (const auto& [what, bytes] : r.ranks[rank].held_by_step[step])
+        if (bytes) held[what] = static_cast<double>(bytes);
+      for (const auto& side : {held, r.claims.exact})
+        for (const auto& [what, unused] : side)
+          if (held[what] != (r.claims.exact.contains(what) ? r.claims.exact.at(what) : 0))
+            wrong += fmt::format("\nrank {} step {}: {} {} measured {}", rank, step, name(what.first), name(what.second), held[what]);
+      const auto& sent = r.ranks[rank].traffic_by_step[step];
+      if (sent.size() != r.claims.exact_calls.size()) wrong += fmt::format("\nrank {} step {}: other verbs than claimed", rank, step);
+      for (const auto& [what, claim] : r.claims.exact_calls) {
+        Traffic measured = sent.contains(what) ? sent.at(what) : Traffic{};
+        if (what.second == DType::f64 && rank > 0) measured.volume = claim.volume;  // a scalar is not cut evenly
+        if (!(measured == claim))
+          wrong += fmt::format("\nrank {} step {}: {} {} calls {} payload {} volume {}", rank, step, name(what.first),
+                               name(what.second), measured.calls, measured.payload, measured.volume);
+      }
+    }
+    if (!r.ranks[rank].left_over.empty()) wrong += fmt::format("\nrank {} keeps something that should be gone", rank);
+  }
+  return wrong.empty() ? wrong : t.strategy + " at N=" + std::to_string(t.ranks) + wrong;
+}
+
+void expect_same(const TrainingReport& a, const TrainingReport& b, const std::string& what) {
+  for (std::size_t r = 0; r < b.ranks.size(); ++r) {
+    EXPECT_EQ(a.ranks[0].parameters, b.ranks[r].parameters) << what << ", rank " << r;
+    EXPECT_EQ(a.ranks[0].parameter_hash, b.ranks[r].parameter_hash) << what << ", rank " << r;
+    EXPECT_EQ(a.ranks[r].loss, b.ranks[r].loss) << what << ", rank " << r;
+    // The same on every rank; between strategies squares may be added in the order of other segments.
+    EXPECT_EQ(b.ranks[0].norm_before, b.ranks[r].norm_before) << what << ", rank " << r;
+    ASSERT_EQ(a.ranks[0].norm_before.size(), b.ranks[r].norm_before.size()) << what;
+    for (std::size_t i = 0; i < a.ranks[0].norm_before.size(); ++i)
+      EXPECT_NEAR(b.ranks[r].norm_before[i] / a.ranks[0].norm_before[i], 1, 1e-13) << what << ", step " << i;
+  }
+}
+
+TEST_P(Conformance, EqualsDdpBitForBitAndItsOwnClaim) {
+  for (const char* model : {gpt, narrow})
+    for (int ranks : all_ranks) {
+      const TrainingReport ddp = train(tiny(model, "ddp", ranks));
+      for (bool overlap : {false, true}) {
+        Training t = tiny(model, GetParam(), ranks);
+        t.overlap = overlap;
+        const TrainingReport r = train(t);
+        expect_same(ddp, r, fmt::format("{} {} N={} overlap {}", model, t.strategy, ranks, overlap));
+        EXPECT_EQ(against_claim(t, r), "");
+      }
+    }
+}
+
+TEST_P(Conformance, IsTheSameForEveryBucketSizeAndWithoutClipping) {
+  Training t = tiny(gpt, GetParam(), 3);
+  t.options.clip = 0;
+  const TrainingReport first = train(t);
+  EXPECT_TRUE(first.ranks[0].norm_before.empty());
+  for (std::size_t bucket : {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{1'000'000}})
+    for (int buckets : {1, 3}) {
+      t.options.bucket_elements = bucket, t.options.buckets = buckets;
+      const TrainingReport r = train(t);
+      expect_same(first, r, fmt::format("{} bucket {}", t.strategy, bucket));
+      EXPECT_EQ(against_claim(t, r), "");
+    }
+}
+
+TEST_P(Conformance, AddsMicroStepsAndLosesNone) {
+  const std::string strategy = GetParam();
+  const bool every_micro_step = strategy.starts_with("zero2") || strategy == "zero3";
+  Training same = tiny(gpt, every_micro_step ? "zero2" : "ddp", 3);
+  Training t = tiny(gpt, strategy, 3);
+  same.options.accumulate = t.options.accumulate = 2;
+  const TrainingReport r = train(t);
+  expect_same(train(same), r, strategy + " k=2");
+  EXPECT_EQ(against_claim(t, r), "");
+  // The same samples in one batch of twice the size: micro-step m of rank r is sample 2 (3 m + r) and the next.
+  Training one = tiny(gpt, "ddp", 1);
+  one.batch = 12;
+  const TrainingReport whole = train(one);
+  for (std::size_t step = 0; step < 4; ++step) {
+    double loss = 0;
+    for (const RankReport& rank : r.ranks) loss += rank.loss[step] / 3;
+    EXPECT_NEAR(loss, whole.ranks[0].loss[step], 2e-5) << strategy;
+    EXPECT_NEAR(r.ranks[0].norm_before[step], whole.ranks[0].norm_before[step], 2e-5) << strategy;
+  }
+}
+
+TEST_P(Conformance, EqualsOneRankThatSeesTheWholeBatch) {
+  for (const char* model : {gpt, narrow})
+    for (int ranks : {2, 5, 8}) {
+      Training one = tiny(model, "ddp", 1);
+      one.batch = 2 * static_cast<std::size_t>(ranks);
+      const TrainingReport whole = train(one), r = train(tiny(model, GetParam(), ranks));
+      for (std::size_t step = 0; step < 4; ++step) {
+        double loss = 0;
+        for (const RankReport& rank : r.ranks) loss += rank.loss[step] / ranks;
+        EXPECT_NEAR(loss, whole.ranks[0].loss[step], 2e-5) << model << " N=" << ranks;
+        // Before clipping: a sum where a mean was meant would be N times too large, and Adam would hide it.
+        EXPECT_NEAR(r.ranks[0].norm_before[step], whole.ranks[0].norm_before[step], 2e-5) << model << " N=" << ranks;
+        EXPECT_LE(r.ranks[0].norm_after[step], 0.5);
+      }
+    }
+}
+
+TEST_P(Conformance, IsTheSameOnQueuesThatRunLate) {
+  const TrainingReport ddp = train(tiny(gpt, "ddp", 3));
+  for (bool overlap : {false, true}) {
+    Training t = tiny(gpt, GetParam(), 3);
+    t.overlap = overlap, t.late_us = 300;
+    const TrainingReport r = train(t);
+    expect_same(ddp, r, fmt::format("{} late, overlap {}", t.strategy, overlap));
+    EXPECT_EQ(against_claim(t, r), "");
+  }
+}
+
+TEST_P(Conformance, TheDirectAllReduceGivesTheSameBits) {
+  Training t = tiny(gpt, GetParam(), 4);
+  const TrainingReport composed = train(t);
+  t.options.all_reduce = Options::AllReduce::direct;
+  expect_same(composed, train(t), t.strategy);
+}
+
+TEST_P(Conformance, WhatTheTransportSawLeaveIsTheVolume) {
+  const TrainingReport r = train(tiny(gpt, GetParam(), 4));
+  std::uint64_t volume = 0, moved = 0;  // over ranks: a scalar is not cut evenly
+  for (const RankReport& rank : r.ranks) {
+    moved += rank.moved_bytes;
+    for (const TrafficLedger& step : rank.traffic_by_step)
+      for (const auto& [what, traffic] : step) volume += traffic.volume;
+  }
+  EXPECT_EQ(moved, volume);
+}
+
+TEST_P(Conformance, TheLossFalls) {
+  Training t = tiny("gpt:layers=2,width=16,heads=2", GetParam(), 2);
+  t.steps = 60, t.options.adam.lr = 0.01f;
+  const RankReport r = train(t).ranks[0];
+  EXPECT_NEAR(r.loss.front(), std::log(256.0), 0.1);  // untrained: every byte as likely as another
+  EXPECT_LT(r.loss.back(), r.loss.front() - 1);
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const auto& [name, entry] : strategies()) all.push_back(name);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(AllStrategies, Conformance, testing::ValuesIn(names()), [](const auto& i) { return i.param; });
+
+}  // namespace
+}  // namespace shardmark

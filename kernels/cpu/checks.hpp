@@ -1,0 +1,73 @@
+#pragma once
+// Does a view hold what an op needs of it? Each helper returns the elements, or throws one sentence
+// that names the op, the operand, what it is and what it should be.
+#include <string>
+
+#include "kernels/view.hpp"
+
+namespace shardmark::cpu {
+
+class Operands {
+ public:
+  explicit Operands(const char* op) : op_(op) {}
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(std::string(op_) + ": " + what);
+  }
+  void need(bool ok, const std::string& what) const {
+    if (!ok) fail(what);
+  }
+
+  // size elements of T.
+  template <class T>
+  const T* in(const char* name, ConstView v, std::size_t size) const {
+    check(name, v, dtype_of<T>(), size);
+    return v.host<T>().data();
+  }
+  template <class T>
+  T* out(const char* name, View v, std::size_t size) const {
+    check(name, v, dtype_of<T>(), size);
+    return v.host<T>().data();
+  }
+  // As above, or null where the view is empty.
+  template <class T>
+  const T* maybe_in(const char* name, ConstView v, std::size_t size) const {
+    return v ? in<T>(name, v, size) : nullptr;
+  }
+  template <class T>
+  T* maybe_out(const char* name, View v, std::size_t size) const {
+    return v ? out<T>(name, v, size) : nullptr;
+  }
+
+  void not_zero(const char* name, std::size_t n) const {
+    if (n == 0) fail(std::string(name) + " is 0, but it must be at least 1");
+  }
+  // How many rows of `width` the view has.
+  std::size_t rows(const char* name, ConstView v, std::size_t width) const {
+    not_zero("the width of a row", width);
+    if (!v || v.size() % width != 0) {
+      fail(std::string(name) + " has " + std::to_string(v.size()) +
+           " elements, but it must have whole rows of " + std::to_string(width) +
+           " and at least one");
+    }
+    return v.size() / width;
+  }
+
+  void check(const char* name, ConstView v, DType dtype, std::size_t size) const {
+    if (v.size() == size && v.dtype() == dtype && v.space() == Space::host && size > 0) return;
+    const std::string wanted =
+        std::to_string(size) + " elements of " + std::string(shardmark::name(dtype));
+    if (size == 0)
+      fail(std::string(name) + " is asked for with 0 elements, but an op needs at least 1");
+    if (!v) fail(std::string(name) + " is empty, but it must have " + wanted);
+    if (v.space() != Space::host)
+      fail(std::string(name) + " is not in host memory, where the cpu device computes");
+    fail(std::string(name) + " has " + std::to_string(v.size()) + " elements of " +
+         std::string(shardmark::name(v.dtype())) + ", but it must have " + wanted);
+  }
+
+ private:
+  const char* op_;
+};
+
+}  // namespace shardmark::cpu

@@ -1,0 +1,136 @@
+// What happens to each element alone, or to each column? Sums, copies, squares. Compiled once for
+// each instruction set.
+#include "kernels.hpp"
+
+namespace shardmark::cpu::SHARDMARK_ISA {
+
+void exponential(const float* from, float* to, std::size_t n) {
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) store(to + i, exp(load(from + i)));
+  if (i < n) store_first(to + i, exp(load_first(from + i, n - i)), n - i);
+}
+
+void add(const float* from, float* to, std::size_t n) {
+  std::size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    store(to + i, load(to + i) + load(from + i));
+    store(to + i + lanes, load(to + i + lanes) + load(from + i + lanes));
+  }
+  for (; i < n; ++i) to[i] += from[i];
+}
+void add_f64(const double* from, double* to, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
+}
+
+// How far ahead of the loads a stream is asked for: memory answers in some 100 ns.
+constexpr std::size_t ahead = 1024;  // bytes
+
+void stream_copy(const std::uint8_t* from, std::uint8_t* to, std::size_t bytes) {
+  constexpr std::size_t line = 64;
+  std::size_t head = (line - reinterpret_cast<std::uintptr_t>(to) % line) % line;
+  head = head < bytes ? head : bytes;
+  __builtin_memcpy(to, from, head);
+  std::size_t i = head;
+  for (; i + line <= bytes; i += line) {
+    prefetch(from + i + ahead);
+    const float* x = reinterpret_cast<const float*>(from + i);
+    float* y = reinterpret_cast<float*>(to + i);
+    for (std::size_t j = 0; j < line / 4; j += lanes) stream(y + j, load(x + j));
+  }
+  __builtin_memcpy(to + i, from + i, bytes - i);
+  fence();
+}
+
+namespace {
+
+// The sum of one vector over all sources, in their order.
+SHARDMARK_INLINE Floats over_ranks(const float* const* sources, std::size_t count, std::size_t i) {
+  Floats s = load(sources[0] + i);
+  for (std::size_t r = 1; r < count; ++r) s += load(sources[r] + i);
+  return s;
+}
+// Elements that do not fill a vector run through the same additions.
+void reduce_few(const float* const* sources, std::size_t count, float* to, std::size_t i,
+                std::size_t n, float factor) {
+  Floats s = load_first(sources[0] + i, n);
+  for (std::size_t r = 1; r < count; ++r) s += load_first(sources[r] + i, n);
+  store_first(to + i, s * factor, n);
+}
+
+}  // namespace
+
+void reduce(const float* const* sources, std::size_t count, float* to, std::size_t n, float factor,
+            bool streams) {
+  constexpr std::size_t line = 16;
+  std::size_t i = (line - reinterpret_cast<std::uintptr_t>(to) / 4 % line) % line;
+  i = i < n ? i : n;
+  for (std::size_t j = 0; j < i; j += lanes)
+    reduce_few(sources, count, to, j, i - j < lanes ? i - j : lanes, factor);
+  for (; i + line <= n; i += line) {
+    for (std::size_t r = 0; r < count; ++r) prefetch(sources[r] + i + ahead / 4);
+    for (std::size_t j = i; j < i + line; j += lanes) {
+      const Floats s = over_ranks(sources, count, j) * factor;
+      if (streams) {
+        stream(to + j, s);
+      } else {
+        store(to + j, s);
+      }
+    }
+  }
+  for (; i < n; i += lanes)
+    reduce_few(sources, count, to, i, n - i < lanes ? n - i : lanes, factor);
+  if (streams) fence();
+}
+void reduce_f64(const double* const* sources, std::size_t count, double* to, std::size_t n,
+                double factor) {
+  for (std::size_t i = 0; i < n; ++i) {
+    double s = sources[0][i];
+    for (std::size_t r = 1; r < count; ++r) s += sources[r][i];
+    to[i] = s * factor;
+  }
+}
+
+// 32 sums in double, whatever the width of a vector: the same order for every instruction set.
+double sum_squares(const float* x, std::size_t n) {
+  constexpr int sums = 32, wide = lanes / 2;
+  Doubles t[sums / wide] = {};
+  std::size_t i = 0;
+  for (; i + sums <= n; i += sums) {
+#pragma GCC unroll 16
+    for (int j = 0; j < sums / wide; ++j) {
+      const Half h = *reinterpret_cast<const LooseHalf*>(x + i + j * wide);
+      const Doubles d = __builtin_convertvector(h, Doubles);
+      t[j] += d * d;
+    }
+  }
+  double total[sums];
+  for (int j = 0; j < sums; ++j) total[j] = t[j / wide][j % wide];
+  for (std::size_t j = 0; i + j < n; ++j)
+    total[j] += static_cast<double>(x[i + j]) * static_cast<double>(x[i + j]);
+  for (int half = sums / 2; half > 0; half /= 2) {
+    for (int j = 0; j < half; ++j) total[j] += total[j + half];
+  }
+  return total[0];
+}
+
+void column_sum(const float* x, float* total, std::size_t rows, std::size_t stride,
+                std::size_t begin, std::size_t end) {
+  constexpr std::size_t together = 8;  // rows: one load and store of the total for so many
+  for (std::size_t r = 0; r < rows; r += together) {
+    const std::size_t count = rows - r < together ? rows - r : together;
+    const float* from = x + r * stride;
+    std::size_t c = begin;
+    for (; c + lanes <= end; c += lanes) {
+      Floats s = load(from + c);
+      for (std::size_t j = 1; j < count; ++j) s += load(from + j * stride + c);
+      store(total + c, load(total + c) + s);
+    }
+    for (; c < end; ++c) {
+      float s = from[c];
+      for (std::size_t j = 1; j < count; ++j) s += from[j * stride + c];
+      total[c] += s;
+    }
+  }
+}
+
+}  // namespace shardmark::cpu::SHARDMARK_ISA

@@ -1,0 +1,217 @@
+// Do the ops on plain arrays compute what their formulas say, bit for bit where that is promised?
+// Every instruction set of this machine; the ops of models are in ops_test.cpp, AdamW and the
+// reduction over ranks in update_test.cpp.
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "kernels/cpu/math.hpp"
+#include "kernels/cpu/table.hpp"
+#include "kernels/ops_reference.hpp"
+
+namespace shardmark {
+namespace {
+
+using namespace testing;
+
+class Memory : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { cpu::use_instruction_set(GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(Every, Memory, ::testing::ValuesIn(cpu::instruction_sets()),
+                         [](const auto& i) { return i.param; });
+
+constexpr std::size_t sizes[] = {1, 3, 15, 16, 17, 31, 33, 64, 100, 1000, 4099};
+
+TEST_P(Memory, ExponentialIsRightToAFewParts) {
+  constexpr std::size_t n = 200003;
+  Guarded<float> x(n), y(n);
+  for (std::size_t i = 0; i < n; ++i)
+    x[i] = static_cast<float>(-87.33 + 176.05 * static_cast<double>(i) / n);
+  cpu::table().exponential(&x[0], &y[0], n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double want = std::exp(static_cast<double>(x[i]));
+    ASSERT_LT(std::fabs(static_cast<double>(y[i]) / want - 1), 3e-7) << x[i];
+  }
+}
+TEST_P(Memory, ExponentialAtTheEnds) {
+  const float inf = INFINITY;
+  Guarded<float> x(Values{0, -inf, inf, NAN, -104, -1e30, 89, 1e30, 88.72}), y(9);
+  cpu::table().exponential(&x[0], &y[0], 9);
+  const float want[] = {1, 0, inf, NAN, 0, 0, inf, inf};
+  for (std::size_t i = 0; i < 8; ++i) {
+    if (i != 3) {
+      EXPECT_EQ(y[i], want[i]) << x[i];
+    }
+  }
+  EXPECT_TRUE(std::isnan(y[3]));
+  EXPECT_NEAR(static_cast<double>(y[8]) / std::exp(static_cast<double>(88.72f)), 1, 3e-7);
+}
+
+TEST_P(Memory, ClearsEveryType) {
+  Guarded<float> f(33);
+  Guarded<double> d(5);
+  Guarded<std::uint8_t> u(7);
+  for (const View& v : {f.view(), d.view(), u.view()}) cpu::run(Clear{v}, 2);
+  EXPECT_EQ(f.values(), Values(33));
+  EXPECT_EQ(d.values(), Values(5));
+  EXPECT_EQ(u.values(), Values(7));
+}
+
+TEST_P(Memory, AddsAndConverts) {
+  for (const std::size_t n : sizes) {
+    const Values a = random_values(n, 1), b = random_values(n, 2);
+    Guarded<float> x(a, 1), y(b, 2);
+    Guarded<double> dx(a), dy(b), wide(n);
+    cpu::run(Add{x.view(), y}, 2);
+    cpu::run(Add{dx.view(), dy}, 2);
+    for (std::size_t i = 0; i < n; ++i) {
+      ASSERT_EQ(y[i], static_cast<float>(a[i]) + static_cast<float>(b[i]));
+      ASSERT_EQ(dy[i], a[i] + b[i]);
+    }
+    cpu::run(Cast{x.view(), wide}, 1);
+    ASSERT_EQ(wide.values(), a);
+    for (double& v : wide.span()) v *= 1 + 1e-9;
+    cpu::run(Cast{wide.view(), y}, 1);
+    for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(y[i], static_cast<float>(a[i] * (1 + 1e-9)));
+    cpu::run(Cast{x.view(), y}, 1);
+    ASSERT_EQ(y.values(), a);
+  }
+}
+
+// Every number of a 2-byte type with `mantissa` bits of fraction and the exponent bias `bias`, from
+// the definition.
+double value_of(std::uint16_t h, int mantissa, int bias) {
+  const int fraction = h & ((1 << mantissa) - 1), exponent = (h & 0x7fff) >> mantissa,
+            top = (0x7fff >> mantissa);
+  const double sign = h & 0x8000 ? -1 : 1;
+  if (exponent == top) return fraction ? NAN : sign * INFINITY;
+  if (exponent == 0) return sign * std::ldexp(fraction, 1 - bias - mantissa);
+  return sign * std::ldexp((1 << mantissa) + fraction, exponent - bias - mantissa);
+}
+
+void check_narrow(DType type, int mantissa, int bias) {
+  constexpr std::size_t n = 1 << 16;
+  std::vector<std::uint16_t> all(n), back(n);
+  Guarded<float> wide(n);
+  for (std::size_t i = 0; i < n; ++i) all[i] = static_cast<std::uint16_t>(i);
+  const View a(reinterpret_cast<std::uintptr_t>(all.data()), n, type, Space::host);
+  const View b(reinterpret_cast<std::uintptr_t>(back.data()), n, type, Space::host);
+  cpu::run(Cast{a, wide}, 1);
+  cpu::run(Cast{wide.view(), b}, 1);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double want = value_of(all[i], mantissa, bias);
+    if (std::isnan(want)) {
+      ASSERT_TRUE(std::isnan(wide[i]) && std::isnan(value_of(back[i], mantissa, bias))) << i;
+    } else {
+      ASSERT_EQ(static_cast<double>(wide[i]), want) << i;
+      ASSERT_EQ(back[i], all[i]);  // what is exact stays
+    }
+  }
+  // Between neighbours: below the middle down, above it up, in the middle to the even one; beyond
+  // the last: infinite.
+  const std::size_t finite = static_cast<std::size_t>(0x7fff >> mantissa)
+                             << mantissa;  // infinity's own number
+  std::vector<std::uint16_t> got(3 * finite);
+  Guarded<float> x(3 * finite);
+  for (std::size_t i = 0; i < finite; ++i) {
+    const double low = value_of(static_cast<std::uint16_t>(i), mantissa, bias);
+    const auto neighbour = static_cast<std::uint16_t>(i + 1 < finite ? i + 1 : i - 1);
+    const double gap =
+        std::fabs(value_of(neighbour, mantissa, bias) - low);  // the last one's is as below it
+    const float middle = static_cast<float>(low + gap / 2);
+    x[3 * i] = std::nextafterf(middle, 0), x[3 * i + 1] = middle,
+          x[3 * i + 2] = std::nextafterf(middle, INFINITY);
+  }
+  cpu::run(Cast{x.view(),
+                View(reinterpret_cast<std::uintptr_t>(got.data()), 3 * finite, type, Space::host)},
+           1);
+  for (std::size_t i = 0; i < finite; ++i) {
+    ASSERT_EQ(got[3 * i], i) << i;
+    ASSERT_EQ(got[3 * i + 1], i % 2 ? i + 1 : i) << i;
+    ASSERT_EQ(got[3 * i + 2], i + 1) << i;
+  }
+}
+TEST_P(Memory, HalfPrecisionRoundsToNearestEven) { check_narrow(DType::f16, 10, 15); }
+TEST_P(Memory, BrainFloatRoundsToNearestEven) { check_narrow(DType::bf16, 7, 127); }
+
+TEST_P(Memory, FillIsAFunctionOfTheElement) {
+  constexpr std::size_t n = 100000;
+  Guarded<float> whole(n), part(1000), other(n), constant(5);
+  const Init bell{Init::Kind::bell, 0.02f};
+  cpu::run(Fill{whole, bell, 7, 3, 0}, 1);
+  cpu::run(Fill{part, bell, 7, 3, 4321}, 2);
+  for (std::size_t i = 0; i < part.size(); ++i) ASSERT_EQ(part[i], whole[4321 + i]);
+  double sum = 0, squares = 0, cubes = 0;
+  for (const float v : whole.span()) {
+    sum += v / 0.02, squares += std::pow(v / 0.02, 2), cubes += std::pow(v / 0.02, 3);
+    ASSERT_LE(std::fabs(v), 0.02 * std::sqrt(12.0) + 1e-6);  // the ends of four uniforms
+  }
+  EXPECT_NEAR(sum / n, 0, 5 / std::sqrt(n));
+  EXPECT_NEAR(squares / n, 1, 5 * std::sqrt(1.7 / n));  // the fourth moment of four uniforms is 2.7
+  EXPECT_NEAR(cubes / n, 0, 0.06);
+  for (const auto& [seed, stream] : {std::pair{8u, 3u}, std::pair{7u, 4u}}) {
+    cpu::run(Fill{other, bell, seed, stream, 0}, 1);
+    double product = 0;
+    for (std::size_t i = 0; i < n; ++i) product += other[i] / 0.02 * whole[i] / 0.02;
+    EXPECT_NEAR(product / n, 0, 5 / std::sqrt(n));  // no correlation
+  }
+  cpu::run(Fill{constant, {Init::Kind::constant, 1.5f}, 0, 0, 0}, 1);
+  EXPECT_EQ(constant.values(), Values(5, 1.5));
+}
+
+TEST_P(Memory, SumSquaresDependsOnSizeAlone) {
+  for (const std::size_t n :
+       {std::size_t{1}, std::size_t{31}, std::size_t{33}, std::size_t{300001}}) {
+    const Values x = random_values(n, 1);
+    double first = 0;
+    for (const std::size_t shift : {0, 1, 5}) {
+      for (const int threads : {1, 3}) {
+        Guarded<float> gx(x, shift);
+        Guarded<double> total(Values{0.5});
+        cpu::run(SumSquares{gx.view(), total}, threads);
+        EXPECT_NEAR(total[0] - 0.5, dot(x, x), 1e-12 * static_cast<double>(n));
+        if (first == 0) first = total[0];
+        EXPECT_EQ(total[0], first);  // bit for bit
+      }
+    }
+    cpu::use_instruction_set("baseline");
+    Guarded<float> gx(x);
+    Guarded<double> total(Values{0.5});
+    cpu::run(SumSquares{gx.view(), total}, 1);
+    EXPECT_EQ(total[0], first);
+    cpu::use_instruction_set(GetParam());
+  }
+}
+
+TEST_P(Memory, ClipControl) {
+  Guarded<float> control(Values{0, 5, 2, 1});
+  Guarded<double> squares(Values{9, 16}), history(Values{-1, -1, -1, -1});
+  cpu::run(ClipControl{squares, control, history, 1, 2.0}, 1);
+  EXPECT_FLOAT_EQ(control[0], 0.4f);  // 2 / sqrt(9 + 16)
+  EXPECT_EQ(control[1], 0);
+  EXPECT_EQ(control[2], 3);
+  EXPECT_EQ(squares.values(), Values(2));
+  EXPECT_EQ(history[1], -1);
+  EXPECT_EQ(history[2], 5);
+  EXPECT_NEAR(history[3], 2, 1e-5);
+  squares[0] = 1;
+  cpu::run(ClipControl{squares, control, history, 0, 2.0}, 1);  // below the limit
+  EXPECT_EQ(control[0], 1);
+  EXPECT_EQ(history[0], 1);
+  squares[1] = INFINITY;
+  cpu::run(ClipControl{squares, control, {}, 0, 2.0}, 1);
+  EXPECT_EQ(control[1], 1);  // skip, and the step does not count
+  EXPECT_EQ(control[2], 4);
+  cpu::run(ClipControl{{}, control, {}, 0, 2.0}, 1);
+  EXPECT_EQ(control[0], 1);
+  EXPECT_EQ(control[1], 0);
+  EXPECT_EQ(control[2], 5);
+  squares[0] = 100;
+  cpu::run(ClipControl{squares, control, history, 0, 0}, 1);  // a norm, but no clipping
+  EXPECT_EQ(control[0], 1);
+  EXPECT_EQ(history[1], 10);
+}
+
+}  // namespace
+}  // namespace shardmark

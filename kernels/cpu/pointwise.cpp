@@ -1,0 +1,111 @@
+// What are GELU and cross-entropy, and their gradients? Compiled once for each instruction set.
+#include "kernels.hpp"
+
+namespace shardmark::cpu::SHARDMARK_ISA {
+
+namespace {
+
+// gelu(x) = x (1 + tanh u) / 2 = x / (1 + e^-2u), u = sqrt(2 / pi) (x + 0.044715 x^3). -2u / ln 2
+// as a polynomial:
+constexpr float linear = -2.302208198f, cubic = -0.1029432396f;
+
+// The logistic function of 2u; x within +-20, beyond which it is 0 or 1 to the last bit anyway.
+SHARDMARK_INLINE Floats gate(Floats x) {
+  return 1.0f / (1.0f + exp2(x * (x * x * cubic + linear)));
+}
+SHARDMARK_INLINE Floats within(Floats x) { return minimum(all(20.0f), maximum(all(-20.0f), x)); }
+
+SHARDMARK_INLINE Floats gelu_of(Floats x) {
+  const Floats at = within(x);
+  return maximum(all(-20.0f), x) * gate(at);  // so that -infinity gives 0, its limit
+}
+// d/dx: s + x s (1 - s) (2u)', where s is the gate.
+SHARDMARK_INLINE Floats gelu_slope(Floats x) {
+  const Floats at = within(x), s = gate(at);
+  const Floats slope = at * at * 0.2140644489f + 1.595769122f;
+  return s + at * s * (1.0f - s) * slope;
+}
+
+}  // namespace
+
+void gelu(const float* x, float* out, std::size_t n) {
+  std::size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    store(out + i, gelu_of(load(x + i)));
+    store(out + i + lanes, gelu_of(load(x + i + lanes)));
+  }
+  for (; i < n; i += lanes) {
+    const std::size_t rest = n - i < lanes ? n - i : lanes;
+    store_first(out + i, gelu_of(load_first(x + i, rest)), rest);
+  }
+}
+
+void gelu_backward(const float* x, float* grad, float* bias_grad, std::size_t rows,
+                   std::size_t stride, std::size_t begin, std::size_t end) {
+  constexpr std::size_t together = 4;  // rows: one load and store of bias_grad for so many
+  for (std::size_t r = 0; r < rows; r += together) {
+    const std::size_t count = rows - r < together ? rows - r : together;
+    std::size_t c = begin;
+    for (; c + lanes <= end; c += lanes) {
+      Floats s = Floats{};
+      for (std::size_t j = 0; j < count; ++j) {
+        const std::size_t at = (r + j) * stride + c;
+        const Floats g = load(grad + at) * gelu_slope(load(x + at));
+        store(grad + at, g);
+        s += g;
+      }
+      if (bias_grad) store(bias_grad + c, load(bias_grad + c) + s);
+    }
+    if (c == end) continue;
+    for (std::size_t j = 0; j < count; ++j) {
+      const std::size_t at = (r + j) * stride + c;
+      const Floats g = load_first(grad + at, end - c) * gelu_slope(load_first(x + at, end - c));
+      store_first(grad + at, g, end - c);
+      if (bias_grad) store_first(bias_grad + c, load_first(bias_grad + c, end - c) + g, end - c);
+    }
+  }
+}
+
+double cross_entropy(const float* logits, const std::int32_t* targets, float* lse, std::size_t rows,
+                     std::size_t classes) {
+  double loss = 0;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const float* x = logits + r * classes;
+    Floats most = all(x[0]);
+    std::size_t i = 0;
+    for (; i + lanes <= classes; i += lanes) most = maximum(most, load(x + i));
+    float top = largest(most);
+    for (; i < classes; ++i) top = x[i] > top ? x[i] : top;
+    Floats total[2] = {};
+    for (i = 0; i + 2 * lanes <= classes; i += 2 * lanes) {
+      total[0] += exp(load(x + i) - top);
+      total[1] += exp(load(x + i + lanes) - top);
+    }
+    for (; i < classes; i += lanes) {
+      const std::size_t rest = classes - i < lanes ? classes - i : lanes;
+      alignas(64) float kept[lanes] = {};
+      store_first(kept, exp(load_first(x + i, rest) - top), rest);
+      total[0] += load(kept);
+    }
+    const float log_total = __builtin_logf(sum(total[0] + total[1]));
+    lse[r] = top + log_total;
+    const float target = x[static_cast<std::size_t>(targets[r])];
+    loss +=
+        (static_cast<double>(top) - static_cast<double>(target)) + static_cast<double>(log_total);
+  }
+  return loss;
+}
+
+void cross_entropy_backward(float* logits, const float* lse, const std::int32_t* targets,
+                            std::size_t rows, std::size_t classes, float factor) {
+  for (std::size_t r = 0; r < rows; ++r) {
+    float* x = logits + r * classes;
+    std::size_t i = 0;
+    for (; i + lanes <= classes; i += lanes) store(x + i, exp(load(x + i) - lse[r]) * factor);
+    if (i < classes)
+      store_first(x + i, exp(load_first(x + i, classes - i) - lse[r]) * factor, classes - i);
+    x[static_cast<std::size_t>(targets[r])] -= factor;
+  }
+}
+
+}  // namespace shardmark::cpu::SHARDMARK_ISA

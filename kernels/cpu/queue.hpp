@@ -1,0 +1,104 @@
+#pragma once
+// Who runs the ops of a CPU queue, and when? InlineQueue: the calling thread, at once. WorkerQueue:
+// a thread of its own, in order, while the caller goes on.
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "kernels/cpu/signal.hpp"
+#include "kernels/queue.hpp"
+#include "profilers/timeline.hpp"
+
+namespace shardmark {
+
+// What the queues of one device share.
+struct CpuQueueContext {
+  Timeline timeline;
+  bool record = true;
+  int threads = 1;
+  int step = 0;  // written by the host thread, read when a span is enqueued
+  cpu::Poll poll;
+  std::function<void(std::exception_ptr)> on_error;  // from a worker
+  std::function<void(const Interval&)>
+      on_span;                          // tests inject delays and failures here, inside the span
+  std::function<void(Event)> wait_for;  // both lanes of the device
+};
+
+class CpuQueue : public Queue {
+ public:
+  CpuQueue(CpuQueueContext& c, int lane, std::int64_t spin_ns)
+      : Queue(lane), context_(c), completed_(spin_ns) {}
+  void wait_for(std::uint64_t ticket) const {
+    completed_.wait(ticket, [this] { check(); });
+  }
+  void wait_on_host(Event e) override { context_.wait_for(e); }
+  virtual std::uint64_t enqueued() const = 0;
+  virtual void stop() {}
+
+ protected:
+  virtual void check() const {
+    if (context_.poll) context_.poll();
+  }
+  void execute(const Op&);  // on the thread that calls
+  void open(const Interval&);
+  void close();
+
+  CpuQueueContext& context_;
+  cpu::Signal completed_;
+  Interval current_;
+};
+
+class InlineQueue final : public CpuQueue {
+ public:
+  using CpuQueue::CpuQueue;
+  void run(Op op) override;
+  void wait(Event e) override { context_.wait_for(e); }
+  std::uint64_t enqueued() const override { return completed_.value(); }
+
+ private:
+  void do_begin(Phase, int label, Event after) override;
+  Event do_end() override;
+  bool open_ = false;
+};
+
+class WorkerQueue final : public CpuQueue {
+ public:
+  // late_us > 0: before every span the worker sleeps a random time up to that: a stand-in for a
+  // device whose queues run late and out of step, where a forgotten wait shows.
+  WorkerQueue(CpuQueueContext&, int lane, std::int64_t spin_ns, int late_us = 0);
+  ~WorkerQueue() override;
+  void run(Op op) override;
+  void wait(Event e) override;
+  std::uint64_t enqueued() const override { return enqueued_; }
+  void stop() override;  // finishes what is enqueued, then ends the thread
+
+ private:
+  struct Begin {
+    Interval interval;
+    Event after;
+  };
+  struct End {};
+  using Task = std::variant<Begin, Op, End, Event>;
+  void do_begin(Phase, int label, Event after) override;
+  Event do_end() override;
+  void check() const override;
+  void push(Task);
+  void work();
+  void perform(const Task&);
+  void fail(std::exception_ptr);
+
+  std::uint64_t enqueued_ = 0;  // host thread
+  int late_us_;
+  std::minstd_rand random_;
+  mutable std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<Task> tasks_;
+  bool stop_ = false;
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+}  // namespace shardmark

@@ -1,0 +1,40 @@
+// What happens when an op arrives? It is checked, and given to the kernels of the instruction set
+// in use.
+#include "run.hpp"
+
+#include "checks.hpp"
+#include "math.hpp"
+
+namespace shardmark::cpu {
+
+void run(const Op& op, int threads) {
+  require(threads >= 1,
+          "an op was given " + std::to_string(threads) + " threads, but it needs at least 1");
+  std::visit([threads](const auto& o) { run_op(o, threads); }, op);
+}
+
+void run_op(const Transfer&, int) {
+  throw Error(
+      "a transfer was given to the processor's arithmetic, but only a communicator can run it");
+}
+
+void run_op(const Matmul& o, int threads) {
+  const Operands is("matmul");
+  is.not_zero("m", o.m);
+  is.not_zero("n", o.n);
+  is.not_zero("k", o.k);
+  is.in<float>("a", o.a, o.m * o.k);
+  is.in<float>("b", o.b, o.k * o.n);
+  is.out<float>("c", o.c, o.m * o.n);
+  is.maybe_in<float>("bias", o.bias, o.n);
+  is.maybe_in<float>("residual", o.residual, o.m * o.n);
+  const std::size_t needed = scratch_bytes(o, threads);
+  if (needed > 0) {
+    is.need(o.scratch.dtype() == DType::u8 && o.scratch.size() >= needed,
+            "scratch has " + std::to_string(o.scratch.bytes()) + " bytes, but this product needs " +
+                std::to_string(needed) + " elements of u8");
+  }
+  multiply(o, threads);
+}
+
+}  // namespace shardmark::cpu

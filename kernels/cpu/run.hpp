@@ -1,0 +1,33 @@
+#pragma once
+// Which function runs which op? run.cpp picks it; run_memory.cpp has what any array can need,
+// run_model.cpp what models are made of, matmul_*.cpp the products.
+#include "kernels/op.hpp"
+
+namespace shardmark::cpu {
+
+void run_op(const Clear&, int threads);
+void run_op(const Cast&, int threads);
+void run_op(const Add&, int threads);
+void run_op(const Fill&, int threads);
+void run_op(const SumSquares&, int threads);
+void run_op(const ClipControl&, int threads);
+void run_op(const AdamW&, int threads);
+void run_op(const Matmul&, int threads);
+void run_op(const ColumnSum&, int threads);
+void run_op(const Embed&, int threads);
+void run_op(const EmbedBackward&, int threads);
+void run_op(const OneHot&, int threads);
+void run_op(const LayerNorm&, int threads);
+void run_op(const LayerNormBackward&, int threads);
+void run_op(const Gelu&, int threads);
+void run_op(const GeluBackward&, int threads);
+void run_op(const Attention&, int threads);
+void run_op(const AttentionBackward&, int threads);
+void run_op(const CrossEntropy&, int threads);
+void run_op(const CrossEntropyBackward&, int threads);
+void run_op(const Transfer&, int threads);
+
+// Computes one checked product on the calling thread and its helpers.
+void multiply(const Matmul&, int threads);
+
+}  // namespace shardmark::cpu

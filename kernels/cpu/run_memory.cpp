@@ -1,0 +1,209 @@
+// What can be done to any array of elements? Clear, convert, add, fill, square, reduce, copy, and
+// the optimizer's pass.
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "checks.hpp"
+#include "math.hpp"
+#include "parallel.hpp"
+#include "run.hpp"
+#include "table.hpp"
+
+namespace shardmark::cpu {
+
+namespace {
+
+constexpr std::size_t grain = 1024;  // elements: threads never share a line
+
+// From here on a copy goes past the caches: what is larger does not stay in the second level
+// anyway.
+constexpr std::size_t streams_from = std::size_t{512} << 10;  // bytes
+
+std::string pair_of(ConstView a, ConstView b) {
+  return std::string(name(a.dtype())) + " to " + std::string(name(b.dtype()));
+}
+
+void same_size(const Operands& is, ConstView from, ConstView to) {
+  is.need(from && to && from.size() == to.size(),
+          "from has " + std::to_string(from.size()) + " elements and to has " +
+              std::to_string(to.size()) + ", but both must have the same number, at least 1");
+  is.need(from.space() == Space::host && to.space() == Space::host,
+          "both operands must be in host memory");
+}
+
+template <class From, class To>
+bool convert(const Cast& o, DType from, DType to, void (*f)(const From*, To*, std::size_t),
+             int threads) {
+  if (o.from.dtype() != from || o.to.dtype() != to) return false;
+  const auto* x = reinterpret_cast<const From*>(o.from.address());
+  auto* y = reinterpret_cast<To*>(o.to.address());
+  parallel_for(threads, o.to.size(), grain,
+               [&](std::size_t b, std::size_t e) { f(x + b, y + b, e - b); });
+  return true;
+}
+
+void copy_bytes(const std::uint8_t* from, std::uint8_t* to, std::size_t bytes) {
+  if (bytes >= streams_from) {
+    table().stream_copy(from, to, bytes);
+  } else if (bytes > 0) {
+    std::memmove(to, from, bytes);
+  }
+}
+
+}  // namespace
+
+void run_op(const Clear& o, int threads) {
+  const Operands is("clear");
+  is.need(static_cast<bool>(o.to) && o.to.space() == Space::host,
+          "to is empty or not in host memory, but it must be there");
+  auto* to = reinterpret_cast<std::uint8_t*>(o.to.address());
+  parallel_for(threads, o.to.bytes(), grain,
+               [&](std::size_t b, std::size_t e) { std::memset(to + b, 0, e - b); });
+}
+
+void run_op(const Cast& o, int threads) {
+  const Operands is("cast");
+  same_size(is, o.from, o.to);
+  if (o.from.dtype() == o.to.dtype()) {
+    const auto* from = reinterpret_cast<const std::uint8_t*>(o.from.address());
+    auto* to = reinterpret_cast<std::uint8_t*>(o.to.address());
+    parallel_for(threads, o.to.bytes(), grain,
+                 [&](std::size_t b, std::size_t e) { copy_bytes(from + b, to + b, e - b); });
+    return;
+  }
+  const Kernels& k = table();
+  const bool done = convert(o, DType::f32, DType::f64, k.widen_f64, threads) ||
+                    convert(o, DType::f64, DType::f32, k.narrow_f64, threads) ||
+                    convert(o, DType::f32, DType::bf16, k.narrow_bf16, threads) ||
+                    convert(o, DType::bf16, DType::f32, k.widen_bf16, threads) ||
+                    convert(o, DType::f32, DType::f16, k.narrow_f16, threads) ||
+                    convert(o, DType::f16, DType::f32, k.widen_f16, threads);
+  is.need(done, "there is no conversion of " + pair_of(o.from, o.to) +
+                    ", only between f32 and f64, bf16 or f16");
+}
+
+void run_op(const Add& o, int threads) {
+  const Operands is("add");
+  same_size(is, o.from, o.to);
+  is.need(
+      o.from.dtype() == o.to.dtype() && (o.to.dtype() == DType::f32 || o.to.dtype() == DType::f64),
+      pair_of(o.from, o.to) + " cannot be added, only f32 to f32 and f64 to f64");
+  const bool f32 = o.to.dtype() == DType::f32;
+  parallel_for(threads, o.to.size(), grain, [&](std::size_t b, std::size_t e) {
+    if (f32) {
+      table().add(o.from.host<float>().data() + b, o.to.host<float>().data() + b, e - b);
+    } else {
+      table().add_f64(o.from.host<double>().data() + b, o.to.host<double>().data() + b, e - b);
+    }
+  });
+}
+
+void run_op(const SumSquares& o, int threads) {
+  const Operands is("sum_squares");
+  const float* x = is.in<float>("x", o.x, o.x.size());
+  double* total = is.out<double>("total", o.total, 1);
+  *total += sum_of_blocks(
+      threads, o.x.size(), std::size_t{1} << 16,
+      [&](std::size_t at, std::size_t count) { return table().sum_squares(x + at, count); });
+}
+
+void run_op(const AdamW& o, int threads) {
+  const Operands is("adamw");
+  const std::size_t n = o.weight.size();
+  float* w = is.out<float>("weight", o.weight, n);
+  is.need(!o.master,
+          "master is given beside an f32 weight, which is its own master: leave it empty");
+  const float* g = is.in<float>("grad", o.grad, n);
+  float* m = is.out<float>("first", o.first, n);
+  float* v = is.out<float>("second", o.second, n);
+  const float* control = is.in<float>("control", o.control, 4);
+  const auto slot = [&](ControlSlot s) { return control[static_cast<int>(s)]; };
+  if (slot(ControlSlot::skip) != 0) return;
+  const double step = static_cast<double>(slot(ControlSlot::step));
+  is.need(step >= 1, "the step count is " + std::to_string(step) +
+                         ", but the first step is 1: clip control comes before");
+  const auto correction = [&](float beta) {
+    return static_cast<float>(1.0 / (1.0 - std::pow(static_cast<double>(beta), step)));
+  };
+  const AdamStep with{slot(ControlSlot::coefficient),
+                      o.with.lr,
+                      o.with.beta1,
+                      o.with.beta2,
+                      o.with.epsilon,
+                      o.with.decay,
+                      correction(o.with.beta1),
+                      correction(o.with.beta2)};
+  parallel_for(threads, n, grain, [&](std::size_t b, std::size_t e) {
+    table().adamw(w + b, g + b, m + b, v + b, e - b, with);
+  });
+}
+
+void run_op(const ClipControl& o, int) {
+  const Operands is("clip_control");
+  float* control = is.out<float>("control", o.control, 4);
+  const auto slot = [&](ControlSlot s) -> float& { return control[static_cast<int>(s)]; };
+  double* squares = is.maybe_out<double>("squares", o.squares, o.squares.size());
+  is.need(o.clip >= 0,
+          "clip is " + std::to_string(o.clip) + ", but it must be positive, or 0 not to clip");
+  slot(ControlSlot::coefficient) = 1;
+  slot(ControlSlot::skip) = 0;
+  if (squares) {
+    double sum = 0;
+    for (std::size_t i = 0; i < o.squares.size(); ++i) sum += std::exchange(squares[i], 0.0);
+    const double norm = std::sqrt(sum);
+    const bool finite = std::isfinite(norm);
+    if (finite && o.clip > 0)
+      slot(ControlSlot::coefficient) = static_cast<float>(std::min(1.0, o.clip / (norm + 1e-6)));
+    if (!finite) slot(ControlSlot::skip) = 1;
+    if (o.history) {
+      is.need(2 * o.at + 1 < o.history.size(),
+              "entry " + std::to_string(o.at) + " lies behind the end of history");
+      double* history = o.history.host<double>().data() + 2 * o.at;
+      history[0] = norm;
+      history[1] = norm * static_cast<double>(slot(ControlSlot::coefficient));
+    }
+  }
+  if (slot(ControlSlot::skip) == 0) slot(ControlSlot::step) += 1;
+}
+
+void reduce_ranks(std::span<const ConstView> sources, View to, double factor) {
+  const Operands is("reduce_ranks");
+  constexpr std::size_t most = 1024;
+  is.need(!sources.empty() && sources.size() <= most,
+          "there are " + std::to_string(sources.size()) + " sources, but there must be 1 to " +
+              std::to_string(most));
+  bool streams = to.bytes() >= streams_from;
+  std::array<const void*, most> at;
+  for (std::size_t r = 0; r < sources.size(); ++r) {
+    is.need(sources[r].size() == to.size() && sources[r].dtype() == to.dtype(),
+            "a source has other elements than the destination, but all must be alike");
+    at[r] = reinterpret_cast<const void*>(sources[r].address());
+    // A line that was just read is in the cache already: writing it past the cache would only cost.
+    if (sources[r].address() == to.address()) streams = false;
+  }
+  if (!to) return;
+  if (to.dtype() == DType::f32) {
+    table().reduce(reinterpret_cast<const float* const*>(at.data()), sources.size(),
+                   to.host<float>().data(), to.size(), static_cast<float>(factor), streams);
+  } else {
+    is.need(to.dtype() == DType::f64,
+            "ranks are reduced in f32 or f64, not in " + std::string(name(to.dtype())));
+    table().reduce_f64(reinterpret_cast<const double* const*>(at.data()), sources.size(),
+                       to.host<double>().data(), to.size(), factor);
+  }
+}
+
+void stream_copy(ConstView from, View to) {
+  const Operands is("stream_copy");
+  is.need(from.size() == to.size() && from.dtype() == to.dtype(),
+          "source and destination have different elements, but they must be alike");
+  if (!to || from.address() == to.address()) return;
+  is.need(from.space() == Space::host && to.space() == Space::host,
+          "both operands must be in host memory");
+  copy_bytes(reinterpret_cast<const std::uint8_t*>(from.address()),
+             reinterpret_cast<std::uint8_t*>(to.address()), to.bytes());
+}
+
+}  // namespace shardmark::cpu

@@ -1,0 +1,149 @@
+#pragma once
+// What is a vector here? GCC's vector extensions, as wide as the instruction set this file is
+// compiled for; everything lives in that set's own namespace, and no standard header is included:
+// an inline function compiled for AVX-512 must never be the one the linker keeps for the rest of
+// the program.
+#include <cstddef>
+#include <cstdint>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+
+#define SHARDMARK_INLINE inline __attribute__((always_inline))
+
+namespace shardmark::cpu::SHARDMARK_ISA {
+
+#if defined(__AVX512F__)
+inline constexpr int lanes = 16;
+#elif defined(__AVX2__)
+inline constexpr int lanes = 8;
+#else
+inline constexpr int lanes = 4;
+#endif
+
+typedef float Floats __attribute__((vector_size(lanes * 4)));
+typedef std::int32_t Ints __attribute__((vector_size(lanes * 4)));
+typedef double Doubles __attribute__((vector_size(lanes * 4)));  // half as many
+typedef float Half __attribute__((vector_size(lanes * 2)));      // the floats that fit one Doubles
+typedef float LooseFloats __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
+typedef double LooseDoubles __attribute__((vector_size(lanes * 4), aligned(8), may_alias));
+typedef float LooseHalf __attribute__((vector_size(lanes * 2), aligned(4), may_alias));
+
+SHARDMARK_INLINE Floats load(const float* p) { return *reinterpret_cast<const LooseFloats*>(p); }
+SHARDMARK_INLINE void store(float* p, Floats v) { *reinterpret_cast<LooseFloats*>(p) = v; }
+SHARDMARK_INLINE Floats all(float x) {
+  return x - Floats{};
+}  // x - 0 is x for every x, so it costs nothing
+
+// The first n lanes; the others are 0.
+SHARDMARK_INLINE Floats load_first(const float* p, std::size_t n) {
+  alignas(64) float padded[lanes] = {};
+  for (std::size_t i = 0; i < n; ++i) padded[i] = p[i];
+  return load(padded);
+}
+SHARDMARK_INLINE void store_first(float* p, Floats v, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) p[i] = v[i];
+}
+
+// Where the comparison is false, as for NaN, the second: maximum(x, y) keeps a NaN in y.
+SHARDMARK_INLINE Floats maximum(Floats x, Floats y) { return x > y ? x : y; }
+SHARDMARK_INLINE Floats minimum(Floats x, Floats y) { return x < y ? x : y; }
+SHARDMARK_INLINE Ints bits(Floats x) { return reinterpret_cast<Ints>(x); }
+SHARDMARK_INLINE Floats as_floats(Ints x) { return reinterpret_cast<Floats>(x); }
+
+SHARDMARK_INLINE float sum(
+    Floats v) {  // pairs first: an order that does not depend on the compiler
+  float x[lanes];
+  store(x, v);
+  for (int half = lanes / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) x[i] += x[i + half];
+  }
+  return x[0];
+}
+SHARDMARK_INLINE float largest(Floats v) {
+  float m = v[0];
+  for (int i = 1; i < lanes; ++i) m = v[i] > m ? v[i] : m;
+  return m;
+}
+
+SHARDMARK_INLINE Floats square_root(Floats v) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_sqrt_ps(0xffff, v);
+#elif defined(__AVX2__)
+  return _mm256_sqrt_ps(v);
+#elif defined(__SSE2__)
+  return _mm_sqrt_ps(v);
+#elif defined(__aarch64__)
+  return vsqrtq_f32(v);
+#else
+  Floats r;
+  for (int i = 0; i < lanes; ++i) r[i] = __builtin_sqrtf(v[i]);
+  return r;
+#endif
+}
+
+// Stores past the caches, where the machine can; p stands on a whole vector. fence() orders them
+// before what follows.
+SHARDMARK_INLINE void stream(float* p, Floats v) {
+#if defined(__AVX512F__)
+  _mm512_stream_ps(p, v);
+#elif defined(__AVX2__)
+  _mm256_stream_ps(p, v);
+#elif defined(__SSE2__)
+  _mm_stream_ps(p, v);
+#else
+  store(p, v);
+#endif
+}
+SHARDMARK_INLINE void fence() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+SHARDMARK_INLINE void prefetch(const void* p) { __builtin_prefetch(p, 0, 3); }
+
+// Adding 1.5 * 2^23 rounds to a whole number n and leaves it in the low bits of the sum;
+// times_power_of_two puts it into the exponent of p, which holds where the result is a normal
+// number.
+inline constexpr float magic = 12582912.0f;
+SHARDMARK_INLINE Floats times_power_of_two(Floats p, Floats n_plus_magic) {
+  return as_floats(bits(p) + (bits(n_plus_magic) << 23));
+}
+
+// 2^x, relative error < 3e-7 (minimax polynomial of degree 5 on [-1/2, 1/2]); 0 below -126,
+// infinite from 128 on, NaN for NaN.
+SHARDMARK_INLINE Floats exp2(Floats x) {
+  const Floats shifted = x + magic;
+  const Floats f = x - (shifted - magic);
+  Floats p = f * 1.327647198e-03f + 9.675541334e-03f;
+  p = p * f + 5.550713274e-02f;
+  p = p * f + 2.402211972e-01f;
+  p = p * f + 6.931469671e-01f;
+  p = p * f + 1.0f;
+  p = times_power_of_two(p, shifted);
+  p = x < -126.0f ? Floats{} : p;
+  return x < 128.0f ? p : x + __builtin_inff();
+}
+
+// e^x, relative error < 3e-7 where e^x is a normal number, 0 below; infinite above, NaN for NaN. ln
+// 2 is taken in two parts (Cody and Waite 1980), the first with few enough bits for n * first to be
+// exact.
+SHARDMARK_INLINE Floats exp(Floats x) {
+  const Floats shifted = x * 1.442695041f + magic;
+  const Floats n = shifted - magic;
+  Floats f = x - n * 0.693359375f;
+  f = f + n * 2.12194440e-4f;
+  Floats p = f * 1.383684598e-03f + 8.374815804e-03f;
+  p = p * f + 4.166822557e-02f;
+  p = p * f + 1.666642017e-01f;
+  p = p * f + 4.999999208e-01f;
+  p = p * f + 1.000000036f;
+  p = p * f + 1.0f;
+  p = times_power_of_two(p, shifted);
+  p = x < -87.33654f ? Floats{} : p;
+  return x < 88.7228f ? p : x + __builtin_inff();
+}
+
+}  // namespace shardmark::cpu::SHARDMARK_ISA

@@ -1,0 +1,89 @@
+#pragma once
+// What would happen, and in what order? A device that moves nothing: it counts bytes, keeps a virtual clock and proves the
+// order. The same step() runs on it for any N. Every op names what it reads and writes; an access that is not ordered after
+// a conflicting one on the other queue is an error, whatever the timing, and so is one to memory that nobody holds.
+#include <string>
+
+#include "kernels/device.hpp"
+#include "kernels/free_list.hpp"
+
+namespace shardmark {
+
+struct DryRates {
+  double flops_per_ns = 100, bytes_per_ns = 20, wire_bytes_per_ns = 1;
+};
+
+class DryDevice final : public Device {
+ public:
+  explicit DryDevice(bool overlap, DryRates rates = {});
+  Queue& compute() override { return queues_[0]; }
+  Queue& comm() override { return queues_[overlap_ ? 1 : 0]; }
+  Arena& memory() override { return arena_; }
+  void begin_step(int step) override { step_ = step; }
+  void drain() override;  // both queues come after everything that was enqueued
+  const Timeline& timeline() const override { return timeline_; }
+  std::size_t scratch_bytes(const Matmul&) const override { return 0; }
+
+  const std::vector<std::string>& violations() const { return violations_; }  // of the order; at most a hundred are kept
+
+ private:
+  struct Clock {
+    std::uint64_t ticket[2] = {0, 0};
+  };
+  struct Done {
+    double time;
+    Clock known;  // what was ordered before it
+  };
+  struct Past {
+    std::uintptr_t begin, end;
+    int lane;
+    std::uint64_t ticket;
+    bool write;
+    std::string_view what;
+  };
+
+  class DryQueue final : public Queue {
+   public:
+    DryQueue(DryDevice& d, int lane) : Queue(lane), device_(d) {}
+    void run(Op op) override;
+    void wait(Event after) override;
+    void wait_on_host(Event) override {}
+    void catch_up();
+
+   private:
+    void do_begin(Phase, int label, Event after) override;
+    Event do_end() override;
+    void touch(ConstView, bool write, std::string_view what);
+    DryDevice& device_;
+    double time_ = 0;
+    Clock known_;
+    Interval current_;
+    bool open_ = false;
+  };
+
+  class DryArena final : public Arena {
+   public:
+    bool holds(std::uintptr_t begin, std::uintptr_t end) const;
+
+   private:
+    View do_alloc(std::size_t size, DType, Event& free) override;
+    void do_free(View, Event after) override;
+    std::uintptr_t next_ = 4096;
+    std::map<std::uintptr_t, std::uintptr_t> live_;  // begin, end
+    FreeList free_;
+  };
+
+  void violate(std::string sentence);
+
+  bool overlap_;
+  DryRates rates_;
+  int step_ = 0;
+  std::vector<Done> done_[2];
+  std::vector<Past> past_;
+  std::vector<std::string> violations_;
+  Timeline timeline_;
+  DryQueue queues_[2];
+  DryArena arena_;
+};
+
+}  // namespace shardmark
