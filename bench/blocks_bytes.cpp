@@ -14,26 +14,31 @@ using nlohmann::json;
 struct Values {
   Cells cells;
   std::string marks;
-  bool operator==(const Values&) const = default;
 };
 
-// Rows of one strategy with and without overlap that read the same become one.
+// Rows of one strategy with and without overlap that read the same become one, with the marks of
+// both.
 Block without_twins(const Group& group, const Cells& rest,
                     const std::function<Values(const Row&)>& values, const std::string& title) {
   Block all{header(title, true, rest), 2, {}}, single{header(title, false, rest), 1, {}};
   bool twins = true;
+  const auto add = [](Block& to, const Row& row, const Values& v) {
+    Cells cells = labels(row, to.labels == 2, v.marks);
+    cells.insert(cells.end(), v.cells.begin(), v.cells.end());
+    to.rows.push_back(cells);
+  };
   for (const Row& row : group.rows) {
     if (!row.shown) continue;
-    const Values v = values(row);
-    const Row* other = group.find(row.strategy, false);
-    const bool is_second = row.overlap && other && other->shown;
-    if (is_second && values(*other) != v) twins = false;
-    for (Block* block : {&all, &single}) {
-      if (block == &single && is_second) continue;
-      Cells cells = labels(row, block == &all, v.marks);
-      cells.insert(cells.end(), v.cells.begin(), v.cells.end());
-      block->rows.push_back(cells);
+    Values v = values(row);
+    add(all, row, v);
+    const Row* twin = group.find(row.strategy, !row.overlap);
+    if (twin && twin->shown) {
+      const Values other = values(*twin);
+      twins &= other.cells == v.cells;
+      if (row.overlap) continue;
+      if (other.marks != v.marks) v.marks += other.marks;
     }
+    add(single, row, v);
   }
   return twins ? single : all;
 }

@@ -8,6 +8,7 @@
 #include "bench/embedded.hpp"
 #include "bench/registry.hpp"
 #include "bench/text.hpp"
+#include "impl/inject.hpp"
 
 namespace shardmark {
 
@@ -191,6 +192,7 @@ void validate(const Cell& c, std::size_t corpus_bytes) {
                     "shorter --sequence.",
                     c.data.empty() ? "the built-in corpus" : "--data " + join(c.data, " "),
                     corpus_bytes, c.sequence, needed));
+  injection(c.inject, -1);
   claims_of(training_of(c, std::vector<std::uint8_t>(needed)));
 }
 

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "bench/record.hpp"
+
 namespace shardmark {
 
 namespace {
@@ -27,7 +29,7 @@ std::string group_of(const json& record) {
 }
 
 bool compared(const json& record) {
-  return record["status"] == "ok" && record["cell"]["comm"] == "thread" &&
+  return text_at(record, "status") == "ok" && text_at(record["cell"], "comm") == "thread" &&
          record["training"].is_object();
 }
 
@@ -43,18 +45,17 @@ Groups groups_of(const std::vector<json>& records) {
 // ddp's first record where there is one: everything else is measured against it.
 const json& reference_of(const std::vector<const json*>& group) {
   for (const json* r : group)
-    if ((*r)["cell"]["strategy"] == "ddp") return *r;
+    if (text_at((*r)["cell"], "strategy") == "ddp") return *r;
   return *group.front();
 }
 
 std::string text_of(const json& record) {
-  return fmt::format("{} in round {}", record["cell"]["id"].get<std::string>(),
-                     record["round"].dump());
+  return fmt::format("{} in round {}", id_at(record), record["round"].dump());
 }
 
 void compare(const json& record, const json& with, std::vector<Finding>& findings) {
   const auto add = [&](const char* check, const std::string& what) {
-    findings.push_back({record["cell"]["id"], record["round"], check,
+    findings.push_back({id_at(record), record["round"], check,
                         fmt::format("{} {} than {}", text_of(record), what, text_of(with))});
   };
   const json &mine = record["training"], &theirs = with["training"];
@@ -97,7 +98,7 @@ int compared_groups(const std::vector<json>& records) {
   int groups = 0;
   for (const auto& [key, group] : groups_of(records)) {
     std::set<std::string> ids;
-    for (const json* r : group) ids.insert((*r)["cell"]["id"]);
+    for (const json* r : group) ids.insert(id_at(*r));
     groups += ids.size() > 1 ? 1 : 0;
   }
   return groups;

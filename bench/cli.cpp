@@ -82,7 +82,8 @@ CLI::App* add_run(CLI::App& app, Parsed& p) {
     std::vector<std::string>& values = p.cell[flag.name];
     CLI::Option* option = run->add_option(flag.name, values, help_of(flag));
     option->type_name(flag.value)->group(*flag.help ? "What a cell is" : "");
-    if (std::string_view(flag.name) != "--data") option->expected(1);
+    // One value an occurrence; a second occurrence is refused below, with a sentence.
+    if (std::string_view(flag.name) != "--data") option->allow_extra_args(false);
   }
   const auto add = [&](const char* name, auto& value, const char* type, const char* help) {
     run->add_option(name, value, help)->type_name(type)->group("The run");
@@ -115,8 +116,10 @@ void refuse_extras(const CLI::App& app, const std::string& command,
   if (first.rfind('-', 0) == 0)
     throw InputError(fmt::format("{} has no flag {}{} See {} --help.", command, first,
                                  suggestion(first, known), command));
-  throw InputError(fmt::format("\"{}\" is no command of {}{} See shardmark --help.", first, command,
-                               suggestion(first, known)));
+  if (command == "shardmark")
+    throw InputError(fmt::format("there is no command {}{} See shardmark --help.", first,
+                                 suggestion(first, known)));
+  throw InputError(fmt::format("\"{}\" stands behind no flag. See {} --help.", first, command));
 }
 
 int dispatch(int argc, char** argv) {
@@ -153,8 +156,13 @@ int dispatch(int argc, char** argv) {
     fmt::print("{}", app.help());
     return 0;
   }
-  for (const auto& [flag, values] : p.cell)
+  for (const auto& [flag, values] : p.cell) {
+    if (values.size() > 1 && flag != "--data")
+      throw InputError(
+          fmt::format("{} is given twice; several values stand behind one {}, separated by commas.",
+                      flag, flag));
     if (!values.empty()) p.run.given[flag] = values;
+  }
   return run_command(p.run);
 }
 

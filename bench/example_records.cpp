@@ -115,6 +115,10 @@ void set_step(json& r, double step_ms, double communication_ms, double hidden_ms
   m["update_ns"] = us(3);
   m["other_ns"] = us(0.5);
   m["recompute_ns"] = 0;
+  m["reduce_ns"] = us(communication_ms);
+  m["gather_ns"] = 0;
+  m["skew_ns"] = us(communication_ms / 4);
+  r["time"]["step_ns"] = {us(step_ms - 1), us(step_ms), us(step_ms + 1), us(step_ms + 2)};
   const std::int64_t rest = us(step_ms) - us(communication_ms) + us(hidden_ms) - us(4);
   m["forward_ns"] = rest / 3;
   m["backward_ns"] = rest - rest / 3;

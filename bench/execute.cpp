@@ -39,6 +39,12 @@ std::uint64_t stacks_bytes(const Cell& c) {
   return one * static_cast<std::uint64_t>(c.ranks * (c.threads_per_rank + 2) + 2);
 }
 
+// The parent looks every few milliseconds; what came and went in between is known here.
+void check_resident(const Cell& c, std::uint64_t peak) {
+  if (c.memory_limit_bytes > 0 && peak > c.memory_limit_bytes)
+    throw Error(fmt::format("memory ran out: {} bytes were resident at the peak", peak));
+}
+
 json section_of(const Text& c) {
   return {{"name", c.name}, {"size_bytes", c.bytes.size()}, {"fnv1a64", hex16(c.hash)}};
 }
@@ -50,6 +56,7 @@ json trained(const Cell& cell) {
   Training training = training_of(cell, std::move(corpus.bytes));
   training.rate_products = true;
   const TrainingReport report = train(training);
+  check_resident(cell, report.resident_peak_bytes);
   json sections = sections_of(training, report);
   sections["corpus"] = std::move(about);
   return {{"sections", std::move(sections)}};

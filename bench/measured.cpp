@@ -101,12 +101,14 @@ json rates_of(const TrainingReport& r, Median median) {
   json out = {{"tokens_per_step", r.tokens_per_step}, {"flops_per_step", r.flops_per_step}};
   const std::string no_time = "no time was recorded";
   const auto step_ns = static_cast<double>(s.step_ns);
-  quotient(out, "tokens_per_second", static_cast<double>(r.tokens_per_step) * 1e9, step_ns, no_time);
+  quotient(out, "tokens_per_second", static_cast<double>(r.tokens_per_step) * 1e9, step_ns,
+           no_time);
   quotient(out, "communication_share", static_cast<double>(s.communication_ns), step_ns, no_time);
   quotient(out, "exposed_share", static_cast<double>(s.exposed_ns), step_ns, no_time);
   const std::string no_rate = "the matrix products alone were not measured";
   quotient(out, "matrix_flops_per_second", r.flops_per_step * 1e9, rank.products_ns, no_rate);
-  const auto compute_ns = static_cast<double>(s.of(Phase::forward) + s.of(Phase::recompute) + s.of(Phase::backward));
+  const auto compute_ns =
+      static_cast<double>(s.of(Phase::forward) + s.of(Phase::recompute) + s.of(Phase::backward));
   if (rank.products_ns > 0) {
     quotient(out, "matrix_share", rank.products_ns, compute_ns, no_time);
   } else {
@@ -286,12 +288,9 @@ json resident_of(const TrainingReport& r) {
 
 json sections_of(const Training& t, const TrainingReport& r) {
   const Median median = median_of(t, r);
-  return {{"time", time_of(t, r, median)},
-          {"rates", rates_of(r, median)},
-          {"bytes", bytes_of(r)},
-          {"traffic", traffic_of(r)},
-          {"training", training_of(r)},
-          {"resident", resident_of(r)},
+  return {{"time", time_of(t, r, median)}, {"rates", rates_of(r, median)},
+          {"bytes", bytes_of(r)},          {"traffic", traffic_of(r)},
+          {"training", training_of(r)},    {"resident", resident_of(r)},
           {"checks", self_checks(t, r)}};
 }
 

@@ -7,6 +7,8 @@
 
 #include <cstdio>
 
+#include "bench/record.hpp"
+
 namespace shardmark {
 
 namespace {
@@ -17,9 +19,8 @@ std::size_t terminal_columns() {
 }
 
 std::string outcome_text(const nlohmann::json& record) {
-  if (record["status"] != "ok")
-    return fmt::format("{}: {}", record["status"].get<std::string>(),
-                       record["reason"].get<std::string>());
+  if (text_at(record, "status") != "ok")
+    return fmt::format("{}: {}", text_at(record, "status"), text_at(record, "reason"));
   if (!record["time"].is_object()) return "ok";
   const double step_ms = record["time"]["median"]["step_ns"].get<double>() * 1e-6;
   return fmt::format("ok, {:.2f} ms a step", step_ms);
@@ -55,15 +56,15 @@ void Progress::starts(const std::string& id, std::int64_t round) {
 }
 
 void Progress::ended(const nlohmann::json& record) {
-  const std::string id = record["cell"]["id"];
-  if (record["status"] != "skipped") {
+  const std::string& id = id_at(record);
+  if (text_at(record, "status") != "skipped") {
     const std::int64_t took = record["wall_ns"];
     by_cell_.try_emplace(id).first->second.add(took);
     all_.add(took);
   }
   ++done_;
   // On a terminal only what went wrong stays on the screen.
-  if (terminal_ && record["status"] == "ok") return;
+  if (terminal_ && text_at(record, "status") == "ok") return;
   say(fmt::format("[{}/{}] round {}/{}  {}: {}", done_, ahead_.size(), record["round"].dump(),
                   rounds_, id, outcome_text(record)));
 }

@@ -77,10 +77,10 @@ Records read_records(const std::filesystem::path& folder) {
 std::vector<json> latest(const std::vector<json>& records) {
   std::map<std::pair<std::string, std::int64_t>, std::size_t> last;
   for (std::size_t i = 0; i < records.size(); ++i)
-    last[{records[i]["cell"]["id"], records[i]["round"]}] = i;
+    last[{id_at(records[i]), records[i]["round"]}] = i;
   std::vector<json> out;
   for (std::size_t i = 0; i < records.size(); ++i)
-    if (last[{records[i]["cell"]["id"], records[i]["round"]}] == i) out.push_back(records[i]);
+    if (last[{id_at(records[i]), records[i]["round"]}] == i) out.push_back(records[i]);
   return out;
 }
 
@@ -88,10 +88,10 @@ const json* representative(const std::vector<json>& records, const std::string& 
   std::vector<const json*> ok;
   const json* other = nullptr;
   for (const json& r : records) {
-    if (r["cell"]["id"] != id) continue;
-    if (r["status"] == "ok") {
+    if (id_at(r) != id) continue;
+    if (text_at(r, "status") == "ok") {
       ok.push_back(&r);
-    } else if (!other || r["status"] == "failed") {
+    } else if (!other || text_at(r, "status") == "failed") {
       other = &r;
     }
   }

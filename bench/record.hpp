@@ -11,6 +11,14 @@ namespace shardmark {
 
 inline constexpr int schema_version = 1;  // as in results/schema.json
 
+// A text inside of a record. Comparing JSON with a literal would make JSON of the literal first.
+inline const std::string& text_at(const nlohmann::json& in, const char* key) {
+  return in.at(key).get_ref<const std::string&>();
+}
+inline const std::string& id_at(const nlohmann::json& record) {
+  return text_at(record.at("cell"), "id");
+}
+
 struct Records {
   std::vector<nlohmann::json> records;
   std::vector<std::string> warnings;  // a torn last line that was ignored

@@ -40,7 +40,7 @@ std::string last_words(const std::string& errors) {
 
 bool memory_ran_out(const std::string& failure) {
   return failure.find("memory ran out") != failure.npos ||
-         failure.find("bad_alloc") != failure.npos;
+         failure.find("out of memory") != failure.npos;
 }
 
 class Execution {
@@ -49,7 +49,7 @@ class Execution {
       : suite_(suite), run_(run), writer_(folder), machine_(machine()) {
     for (const Cell& c : suite.cells) cells_.push_back(to_json(c));
     for (const json& r : latest(read_records(folder).records))
-      if (r["status"] == "ok") recorded_.insert({r["cell"].dump(), r["round"]});
+      if (text_at(r, "status") == "ok") recorded_.insert({r["cell"].dump(), r["round"]});
   }
 
   RunOutcome run() {

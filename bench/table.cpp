@@ -159,9 +159,10 @@ std::string legend(const std::vector<Group>& groups, std::size_t columns) {
                   recompute ? " + recompute" : ""),
   };
   if (const std::size_t rounds = rounds_of(groups); rounds > 1)
-    lines.push_back(fmt::format(
-        "         low..high: of {} rounds; holds the true median with a chance of {} (1 - 2/2^{}).",
-        rounds, percent(1 - std::pow(2.0, 1 - static_cast<double>(rounds)), 2), rounds));
+    lines.push_back(
+        fmt::format("         low..high: of {} rounds; holds the true median with a chance of "
+                    "{:.4g} % (1 - 2/2^{}).",
+                    rounds, 100 * (1 - std::pow(2.0, 1 - static_cast<double>(rounds))), rounds));
   if (any(groups, [](const Group& g, const Row& r) {
         const Row* ddp = g.find("ddp", r.overlap);
         const Row* off = g.find(r.strategy, false);

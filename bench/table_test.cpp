@@ -119,7 +119,7 @@ TEST(Table, says_with_what_chance_the_interval_holds_the_median) {
   for (int round = 1; round <= 5; ++round) records.push_back(record_of("ddp", false, round, 30));
   EXPECT_TRUE(has(table(records), "93.75 %"));  // 1 - 2 (1/2)^5
   records.resize(3);
-  EXPECT_TRUE(has(table(records), "75.00 %"));
+  EXPECT_TRUE(has(table(records), "75 %"));
   records.resize(1);
   EXPECT_FALSE(has(table(records), "low..high"));
 }
@@ -165,8 +165,8 @@ TEST(Table, one_rank_sends_nothing_and_divides_by_nothing) {
   const std::string text =
       table({record_of("ddp", false, 1, 30, 1), record_of("zero1", false, 1, 30, 1)});
   EXPECT_EQ(row(text, "TRAFFIC", "zero1").at(6), "–") << text;
-  EXPECT_FALSE(has(text, "nan")) << text;
-  EXPECT_FALSE(has(text, "inf")) << text;
+  EXPECT_FALSE(has(text, " nan")) << text;
+  EXPECT_FALSE(has(text, " inf")) << text;
 }
 
 TEST(Table, sets_overlap_beside_no_overlap) {

@@ -13,8 +13,9 @@ void Claim::hold(Tag tag, DType t, double elements) {
 
 void Claim::hold(Tag tag, DType t, Form form, Which which) {
   hold(tag, t, layout_.elements(form, which));
-  formula[tag] = fmt::format("{}{}{}", size_of(t), which == Which::all || layout_.all_trainable() ? "P" : "T",
-                             form == Form::cut ? "/N" : "");
+  formula[tag] =
+      fmt::format("{}{}{}", size_of(t), which == Which::all || layout_.all_trainable() ? "P" : "T",
+                  form == Form::cut ? "/N" : "");
 }
 
 void Claim::adam(const Precision& p, Form form) {
@@ -29,9 +30,11 @@ void Claim::call(Verb verb, DType t, double elements, double times) {
   c.calls += times;
   c.payload += times * elements * size;
   // A scalar is not cut evenly; every segment is.
-  c.volume += times * (elements < n && !layout_.is_textbook()
-                           ? static_cast<double>(volume_bytes(verb, static_cast<std::size_t>(elements), t, layout_.ranks(), layout_.rank()))
-                           : elements * size * (n - 1) / n * (verb == Verb::all_reduce ? 2 : 1));
+  c.volume +=
+      times * (elements < n && !layout_.is_textbook()
+                   ? static_cast<double>(volume_bytes(verb, static_cast<std::size_t>(elements), t,
+                                                      layout_.ranks(), layout_.rank()))
+                   : elements * size * (n - 1) / n * (verb == Verb::all_reduce ? 2 : 1));
 }
 
 void Claim::each(std::span<const int> segments, Verb verb, DType t, double times) {
@@ -45,8 +48,9 @@ void Claim::staging(const Precision& p) {
   hold(Tag::staging, p.wire, largest);
 }
 
-// A micro-batch visits its units forward, then backward: visit v is unit v, then unit 2n - 1 - v. While visit v runs, the
-// units of visits v .. v + prefetch are whole; a gather is an entry into that set.
+// A micro-batch visits its units forward, then backward: visit v is unit v, then unit 2n - 1 - v.
+// While visit v runs, the units of visits v .. v + prefetch are whole; a gather is an entry into
+// that set.
 void Claim::gathered(const Options& o) {
   const int n = layout_.units();
   const auto unit = [n](int v) { return v < n ? v : 2 * n - 1 - v; };
@@ -62,22 +66,27 @@ void Claim::gathered(const Options& o) {
   for (int v = 0; v < 2 * n; ++v) {
     const int left = v == 0 ? -1 : unit(v - 1);
     const int stay = o.keep_last && v == n ? std::max(1, o.prefetch) : o.prefetch;
-    const std::set<int> held = v == 0 ? std::set<int>{} : segments(v, v - 1 + stay, o.keep_last ? -1 : left);
+    const std::set<int> held =
+        v == 0 ? std::set<int>{} : segments(v, v - 1 + stay, o.keep_last ? -1 : left);
     double alive = 0;
     for (int s : segments(v, v + o.prefetch, -1)) {
       alive += layout_.elements(s, Form::whole);
-      if (!held.contains(s)) call(Verb::all_gather, o.precision.parameter, layout_.elements(s, Form::whole), o.accumulate);
+      if (!held.contains(s))
+        call(Verb::all_gather, o.precision.parameter, layout_.elements(s, Form::whole),
+             o.accumulate);
     }
     peak = std::max(peak, alive);
   }
   hold(Tag::gathered, o.precision.parameter, peak);
 }
 
-// A gradient is whole from the first backward that writes it until `buckets - 1` others have closed after it.
+// A gradient is whole from the first backward that writes it until `buckets - 1` others have closed
+// after it.
 void Claim::buckets(const Options& o) {
   const auto size = [this](int home) {
     double total = 0;
-    for (int s = layout_.home(home).first; s <= layout_.home(home).last; ++s) total += layout_.elements(s, Form::whole);
+    for (int s = layout_.home(home).first; s <= layout_.home(home).last; ++s)
+      total += layout_.elements(s, Form::whole);
     return total;
   };
   std::set<int> opened;
@@ -85,12 +94,14 @@ void Claim::buckets(const Options& o) {
   double alive = 0, peak = 0;
   for (int u = layout_.units(); u-- > 0;) {
     for (int s : layout_.used_by(u))
-      if (layout_[s].trainable && opened.insert(layout_[s].home).second) alive += size(layout_[s].home);
+      if (layout_[s].trainable && opened.insert(layout_[s].home).second)
+        alive += size(layout_[s].home);
     peak = std::max(peak, alive);
     for (int s : layout_.completed_by(u)) {
       if (s != layout_.home(layout_[s].home).last) continue;
       closed.push_back(layout_[s].home);
-      for (; static_cast<int>(closed.size()) >= o.buckets; closed.pop_front()) alive -= size(closed.front());
+      for (; static_cast<int>(closed.size()) >= o.buckets; closed.pop_front())
+        alive -= size(closed.front());
     }
   }
   hold(Tag::bucket, o.precision.gradient, peak);

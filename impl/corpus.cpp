@@ -25,7 +25,8 @@ Corpus::Corpus(std::span<const std::uint8_t> bytes, const Shape& s) : accumulate
   targets_.reserve(micros * rows);
   for (std::size_t m = 0; m < micros; ++m)
     for (std::size_t b = 0; b < s.batch; ++b) {
-      const std::size_t sample = (m * static_cast<std::size_t>(s.ranks) + static_cast<std::size_t>(s.rank)) * s.batch + b;
+      const std::size_t sample =
+          (m * static_cast<std::size_t>(s.ranks) + static_cast<std::size_t>(s.rank)) * s.batch + b;
       const std::size_t from = mixed(mixed(s.seed) + sample) % (bytes.size() - s.sequence);
       tokens_.insert(tokens_.end(), bytes.begin() + static_cast<std::ptrdiff_t>(from),
                      bytes.begin() + static_cast<std::ptrdiff_t>(from + s.sequence));
@@ -33,7 +34,8 @@ Corpus::Corpus(std::span<const std::uint8_t> bytes, const Shape& s) : accumulate
                       bytes.begin() + static_cast<std::ptrdiff_t>(from + 1 + s.sequence));
     }
   for (std::size_t m = 0; m < micros; ++m)
-    micros_.push_back({view(tokens_.data() + m * rows, rows), view(targets_.data() + m * rows, rows)});
+    micros_.push_back(
+        {view(tokens_.data() + m * rows, rows), view(targets_.data() + m * rows, rows)});
 }
 
 Batch Corpus::batch(int step) const {

@@ -1,6 +1,6 @@
 #pragma once
-// Which bytes does a rank see in which step? A function of the seed and the number of the sample alone: N ranks with batch B
-// see together what one rank with batch N B sees.
+// Which bytes does a rank see in which step? A function of the seed and the number of the sample
+// alone: N ranks with batch B see together what one rank with batch N B sees.
 #include <cstdint>
 #include <span>
 #include <vector>

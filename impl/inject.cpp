@@ -34,7 +34,8 @@ double number(const std::string& text, const Fields& f, const std::string& key, 
   if (it == f.end()) return otherwise;
   char* end = nullptr;
   const double value = std::strtod(it->second.c_str(), &end);
-  if (it->second.empty() || *end) throw InputError(fmt::format("--inject '{}': {} must be a number", text, key));
+  if (it->second.empty() || *end)
+    throw InputError(fmt::format("--inject '{}': {} must be a number", text, key));
   return value;
 }
 
@@ -53,8 +54,10 @@ std::function<void(const Interval&)> injection(const std::string& text, int rank
   if (text.empty()) return {};
   const Fields f = read(text);
   const std::string& what = f.at("what");
-  if (what != "delay" && what != "throw" && what != "abort" && what != "stuck" && what != "allocate")
-    throw InputError(fmt::format("--inject '{}': it may be delay, throw, abort, stuck or allocate", text));
+  if (what != "delay" && what != "throw" && what != "abort" && what != "stuck" &&
+      what != "allocate")
+    throw InputError(
+        fmt::format("--inject '{}': it may be delay, throw, abort, stuck or allocate", text));
   const int step = static_cast<int>(number(text, f, "step", 0));
   if (static_cast<int>(number(text, f, "rank", 0)) != rank) return {};
   if (what == "delay") {

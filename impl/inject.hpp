@@ -1,5 +1,6 @@
 #pragma once
-// How do tests make something go wrong in one rank, at one place? A short text names it; nothing happens without one.
+// How do tests make something go wrong in one rank, at one place? A short text names it; nothing
+// happens without one.
 //   delay:rank=1,phase=backward,ms=20    every span of that phase on that rank takes so much longer
 //   throw|abort|stuck:rank=1,step=2      at the first backward of that step
 //   allocate:rank=0,bytes=8000000000     memory taken and touched at the first step
@@ -10,8 +11,8 @@
 
 namespace shardmark {
 
-// What the given rank does inside each of its spans; empty if nothing is to happen there. Throws InputError on a text that
-// it cannot read.
+// What the given rank does inside each of its spans; empty if nothing is to happen there. Throws
+// InputError on a text that it cannot read.
 std::function<void(const Interval&)> injection(const std::string& text, int rank);
 
 }  // namespace shardmark

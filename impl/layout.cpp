@@ -8,10 +8,12 @@ namespace {
 std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 }  // namespace
 
-// Collects parameters in order of first use, one open home for each kind (trainable or frozen, cut or resident).
+// Collects parameters in order of first use, one open home for each kind (trainable or frozen, cut
+// or resident).
 class Layout::Builder {
  public:
-  Builder(Layout& l, const Architecture& a) : l_(l), first_(a.parameters.size(), -1), last_(first_) {
+  Builder(Layout& l, const Architecture& a)
+      : l_(l), first_(a.parameters.size(), -1), last_(first_) {
     for (const Parameter& p : a.parameters) l_.sizes_.push_back(p.size);
     for (int u = 0; u < static_cast<int>(a.units.size()); ++u)
       for (int p : a.units[index(u)].uses) {
@@ -37,7 +39,9 @@ class Layout::Builder {
     std::size_t size = 0;  // with each parameter rounded up to the alignment
   };
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
-  static std::size_t kind(bool frozen, bool resident) { return (frozen ? 1u : 0u) + (resident ? 2u : 0u); }
+  static std::size_t kind(bool frozen, bool resident) {
+    return (frozen ? 1u : 0u) + (resident ? 2u : 0u);
+  }
 
   void close_one(std::size_t k, std::size_t bucket) {
     Open open;
@@ -53,11 +57,18 @@ class Layout::Builder {
       latest = std::max(latest, first_[index(p)]);
     }
     // One unit's parameters may be split at the bucket size; several units travel together.
-    const std::size_t piece = bucket && earliest == latest ? std::max(grain, bucket / grain * grain) : at;
+    const std::size_t piece =
+        bucket && earliest == latest ? std::max(grain, bucket / grain * grain) : at;
     Home h{0, l_.segments(), l_.segments() - 1};
     for (std::size_t begin = 0; begin < at || h.last < h.first; begin += piece) {
       const std::size_t end = std::min(at, begin + piece), padded = round_up(end - begin, grain);
-      Segment s{real(open, begin, end), padded / index(l_.ranks_), home, {begin, padded}, (k & 1) == 0, (k & 2) != 0, earliest};
+      Segment s{real(open, begin, end),
+                padded / index(l_.ranks_),
+                home,
+                {begin, padded},
+                (k & 1) == 0,
+                (k & 2) != 0,
+                earliest};
       if (s.trainable) l_.trainable_.push_back(l_.segments());
       h.last = l_.segments();
       h.size = begin + padded;
@@ -82,7 +93,11 @@ class Layout::Builder {
 };
 
 Layout::Layout(const Architecture& a, const Options& o, int ranks, int rank, bool by_unit)
-    : places_(a.parameters.size()), used_(a.units.size()), completed_(a.units.size()), ranks_(ranks), rank_(rank) {
+    : places_(a.parameters.size()),
+      used_(a.units.size()),
+      completed_(a.units.size()),
+      ranks_(ranks),
+      rank_(rank) {
   const std::size_t bucket = by_unit ? 0 : o.bucket_elements;
   Builder builder(*this, a);
   for (int u = 0; u < units(); ++u) {

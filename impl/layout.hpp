@@ -1,9 +1,10 @@
 #pragma once
 // Which elements travel together, which unit needs them, and which N-th is mine?
 //
-// A segment is what one collective reduces or gathers: several whole units' parameters, or part of one unit's; all trainable
-// or all frozen, all resident or all cut. Consecutive segments share a home, one allocation. Parameters start on multiples
-// of 8 elements, segments inside a home end on multiples of 8N: only a home's end is padded for N.
+// A segment is what one collective reduces or gathers: several whole units' parameters, or part of
+// one unit's; all trainable or all frozen, all resident or all cut. Consecutive segments share a
+// home, one allocation. Parameters start on multiples of 8 elements, segments inside a home end on
+// multiples of 8N: only a home's end is padded for N.
 #include <span>
 #include <vector>
 
@@ -12,7 +13,7 @@
 
 namespace shardmark {
 
-enum class Form : std::uint8_t { whole, cut };         // cut: one N-th on each rank
+enum class Form : std::uint8_t { whole, cut };  // cut: one N-th on each rank
 enum class Which : std::uint8_t { all, trainable };
 
 struct Segment {
@@ -21,7 +22,7 @@ struct Segment {
   int home = 0;
   Range in_home;
   bool trainable = true, resident = false;
-  int first_use = 0;     // unit number; its gradient is final after the backward of that unit
+  int first_use = 0;  // unit number; its gradient is final after the backward of that unit
 };
 struct Home {
   std::size_t size = 0;  // elements
@@ -62,7 +63,9 @@ class Layout {
     return {g.in_home.begin + static_cast<std::size_t>(rank) * g.cut, g.cut};
   }
   Range owned(int s) const { return owned(s, rank_); }
-  std::span<const int> used_by(int u) const { return used_[static_cast<std::size_t>(u)]; }  // segments that unit u reads
+  std::span<const int> used_by(int u) const {
+    return used_[static_cast<std::size_t>(u)];
+  }  // segments that unit u reads
   // Segments whose gradient is final after the backward of unit u.
   std::span<const int> completed_by(int u) const { return completed_[static_cast<std::size_t>(u)]; }
   std::span<const int> trainable() const { return trainable_; }

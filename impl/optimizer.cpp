@@ -3,18 +3,24 @@
 namespace shardmark {
 
 Optimizer::Optimizer(Rank& r, const Layout& l, const Options& o, Form form)
-    : queue_(r.device.compute()), layout_(l), options_(o), form_(form),
+    : queue_(r.device.compute()),
+      layout_(l),
+      options_(o),
+      form_(form),
       first_(r.device, l, Tag::first_moment, DType::f32, form, Which::trainable),
       second_(r.device, l, Tag::second_moment, DType::f32, form, Which::trainable) {
-  if (o.precision.master) master_.emplace(r.device, l, Tag::master, *o.precision.master, form, Which::trainable);
+  if (o.precision.master)
+    master_.emplace(r.device, l, Tag::master, *o.precision.master, form, Which::trainable);
 }
 
 Event Optimizer::update(int s, View weight, ConstView grad, const Control& control, Event after) {
-  // Where moments are whole, the weight says which part of them is meant (zero1_naive updates a part of what it keeps whole).
+  // Where moments are whole, the weight says which part of them is meant (zero1_naive updates a
+  // part of what it keeps whole).
   const bool all = form_ == Form::whole && weight.size() == layout_[s].in_home.size;
   const auto of = [&](const State& state) { return all ? state.whole(s) : state.mine(s); };
   Span span = queue_.begin(Phase::update, s, after | control.ready);
-  queue_.run(AdamW{weight, master_ ? of(*master_) : View{}, grad, of(first_), of(second_), control.values, options_.adam});
+  queue_.run(AdamW{weight, master_ ? of(*master_) : View{}, grad, of(first_), of(second_),
+                   control.values, options_.adam});
   return span.end();
 }
 
@@ -23,8 +29,10 @@ GlobalNorm::GlobalNorm(Rank& r, const Layout& l, const Options& o)
   Arena& memory = r.device.memory();
   control_ = memory.alloc(4, DType::f32, Tag::workspace, queue_);
   if (o.needs_norm()) {
-    squares_ = memory.alloc(static_cast<std::size_t>(l.ranks()), DType::f64, Tag::workspace, queue_);
-    history_ = memory.alloc(2 * static_cast<std::size_t>(o.steps), DType::f64, Tag::workspace, queue_);
+    squares_ =
+        memory.alloc(static_cast<std::size_t>(l.ranks()), DType::f64, Tag::workspace, queue_);
+    history_ =
+        memory.alloc(2 * static_cast<std::size_t>(o.steps), DType::f64, Tag::workspace, queue_);
   }
   Span span = queue_.begin(Phase::clip, 0, Event::none());
   for (const Buffer* b : {&control_, &squares_, &history_})
@@ -46,7 +54,8 @@ Control GlobalNorm::local(const State& grads, Event after) {
   Span span = queue_.begin(Phase::clip, 0, after);
   for (int r = 0; r < layout_.ranks(); ++r)
     for (int s : layout_.trainable())
-      queue_.run(SumSquares{grads.part(s, r), squares_.view().slice({static_cast<std::size_t>(r), 1})});
+      queue_.run(
+          SumSquares{grads.part(s, r), squares_.view().slice({static_cast<std::size_t>(r), 1})});
   return finish(squares_.view(), span.end());
 }
 

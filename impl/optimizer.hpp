@@ -1,13 +1,14 @@
 #pragma once
-// How do gradients become new weights? AdamW over segments, whole or cut as the strategy says, and the global norm that
-// scales it.
+// How do gradients become new weights? AdamW over segments, whole or cut as the strategy says, and
+// the global norm that scales it.
 #include "impl/claim.hpp"
 #include "impl/rank.hpp"
 #include "impl/state.hpp"
 
 namespace shardmark {
 
-// f32[4] on the device (ControlSlot) and when it is ready: the host reads nothing back inside a step.
+// f32[4] on the device (ControlSlot) and when it is ready: the host reads nothing back inside a
+// step.
 struct Control {
   View values;
   Event ready;
@@ -28,14 +29,18 @@ class Optimizer {
   std::optional<State> master_;
 };
 
-// The norm of the mean gradient over all parameters, squares summed in double. Sums run over one rank's parts at a time and
-// then over ranks in order, however the gradient is kept: so the coefficient is the same bit for bit.
+// The norm of the mean gradient over all parameters, squares summed in double. Sums run over one
+// rank's parts at a time and then over ranks in order, however the gradient is kept: so the
+// coefficient is the same bit for bit.
 class GlobalNorm {
  public:
   GlobalNorm(Rank&, const Layout&, const Options&);
-  Control over_ranks(const State& grads, Event after);  // every rank holds its N-th: one scalar all-reduce
-  Control local(const State& grads, Event after);       // every rank holds everything
-  ConstView history() const { return history_.view(); } // f64[2 * steps]: before and after clipping; empty if not asked for
+  Control over_ranks(const State& grads,
+                     Event after);  // every rank holds its N-th: one scalar all-reduce
+  Control local(const State& grads, Event after);  // every rank holds everything
+  ConstView history() const {
+    return history_.view();
+  }  // f64[2 * steps]: before and after clipping; empty if not asked for
   ConstView control() const { return control_.view(); }
   static void claim(Claim&, const Options&, bool over_ranks);
 

@@ -1,5 +1,6 @@
 #pragma once
-// What changes bytes, traffic or order? Fully resolved: no default left implicit. What only changes speed is not here.
+// What changes bytes, traffic or order? Fully resolved: no default left implicit. What only changes
+// speed is not here.
 #include <optional>
 #include <vector>
 
@@ -8,9 +9,10 @@
 namespace shardmark {
 
 struct Precision {
-  DType parameter = DType::f32, gradient = DType::f32, wire = DType::f32;  // wire: the type gradients are reduced in
-  std::optional<DType> master;                                             // f32 beside 2-byte parameters
-  bool loss_scaling = false;                                               // fp16
+  DType parameter = DType::f32, gradient = DType::f32,
+        wire = DType::f32;      // wire: the type gradients are reduced in
+  std::optional<DType> master;  // f32 beside 2-byte parameters
+  bool loss_scaling = false;    // fp16
 };
 
 struct Options {
@@ -21,10 +23,10 @@ struct Options {
   std::size_t bucket_elements = 0;  // 0: a bucket a unit
   double clip = 0;                  // 0: off
   AdamParameters adam;
-  int prefetch = 1;                 // zero3: units gathered ahead
-  bool keep_last = true;            // zero3: what is needed again at once stays across the turn to backward
-  std::size_t persist_below = 0;    // zero3: parameters of fewer elements stay whole
-  std::vector<bool> frozen;         // by parameter number; empty: none
+  int prefetch = 1;       // zero3: units gathered ahead
+  bool keep_last = true;  // zero3: what is needed again at once stays across the turn to backward
+  std::size_t persist_below = 0;  // zero3: parameters of fewer elements stay whole
+  std::vector<bool> frozen;       // by parameter number; empty: none
   enum class AllReduce : std::uint8_t { composed, direct } all_reduce = AllReduce::composed;
   bool needs_norm() const { return clip > 0 || precision.loss_scaling; }
 };

@@ -3,13 +3,19 @@
 namespace shardmark {
 
 State::State(Device& d, const Layout& l, Tag tag, DType t, Form form, Which which)
-    : queue_(d.compute()), layout_(l), form_(form), which_(which), keeps_resident_(tag == Tag::parameter),
-      buffers_(static_cast<std::size_t>(l.homes())), at_(static_cast<std::size_t>(l.segments())),
+    : queue_(d.compute()),
+      layout_(l),
+      form_(form),
+      which_(which),
+      keeps_resident_(tag == Tag::parameter),
+      buffers_(static_cast<std::size_t>(l.homes())),
+      at_(static_cast<std::size_t>(l.segments())),
       views_(static_cast<std::size_t>(l.parameters())) {
   for (int h = 0; h < l.homes(); ++h) {
     const Home& home = l.home(h);
     if (!stored(home.first)) continue;
-    const std::size_t size = is_whole(home.first) ? home.size : home.size / static_cast<std::size_t>(l.ranks());
+    const std::size_t size =
+        is_whole(home.first) ? home.size : home.size / static_cast<std::size_t>(l.ranks());
     buffers_[static_cast<std::size_t>(h)] = d.memory().alloc(size, t, tag, queue_);
     std::size_t at = 0;
     for (int s = home.first; s <= home.last; ++s) {
@@ -22,7 +28,8 @@ State::State(Device& d, const Layout& l, Tag tag, DType t, Form form, Which whic
     const int first = l.home(place.home).first;
     if (stored(first) && is_whole(first))
       views_[static_cast<std::size_t>(p)] =
-          buffers_[static_cast<std::size_t>(place.home)].view().slice({place.begin, l.parameter_size(p)});
+          buffers_[static_cast<std::size_t>(place.home)].view().slice(
+              {place.begin, l.parameter_size(p)});
   }
   (void)clear(Phase::update);
 }
@@ -38,7 +45,8 @@ View State::part(int s, int rank) const {
 }
 
 View State::mine(int s) const {
-  return home(s).slice(is_whole(s) ? layout_.owned(s) : Range{at_[static_cast<std::size_t>(s)], layout_[s].cut});
+  return home(s).slice(is_whole(s) ? layout_.owned(s)
+                                   : Range{at_[static_cast<std::size_t>(s)], layout_[s].cut});
 }
 
 Event State::clear(Phase phase) const {
@@ -58,12 +66,13 @@ Event State::initialize(const Architecture& a, std::uint64_t seed) const {
       // The part of this parameter that lies in what is kept here of the segment.
       const Range kept = is_whole(s) ? layout_[s].in_home : layout_.owned(s);
       const std::size_t from = std::max(kept.begin, place.begin);
-      const std::size_t to = std::min(kept.begin + kept.size, place.begin + layout_.parameter_size(p));
+      const std::size_t to =
+          std::min(kept.begin + kept.size, place.begin + layout_.parameter_size(p));
       if (from >= to) continue;
       const View here = is_whole(s) ? whole(s) : mine(s);
       const Parameter& parameter = a.parameters[static_cast<std::size_t>(p)];
-      queue_.run(Fill{here.slice({from - kept.begin, to - from}), parameter.init, seed, static_cast<std::uint64_t>(p),
-                      from - place.begin});
+      queue_.run(Fill{here.slice({from - kept.begin, to - from}), parameter.init, seed,
+                      static_cast<std::uint64_t>(p), from - place.begin});
     }
   }
   return span.end();

@@ -1,6 +1,7 @@
 #pragma once
-// Where is one model state (parameters, gradients, a moment)? Over all its segments, whole on every rank or cut in N. The
-// update reads the same in every strategy: mine(s) is my N-th, wherever it is kept.
+// Where is one model state (parameters, gradients, a moment)? Over all its segments, whole on every
+// rank or cut in N. The update reads the same in every strategy: mine(s) is my N-th, wherever it is
+// kept.
 #include "impl/layout.hpp"
 #include "kernels/device.hpp"
 
@@ -11,14 +12,17 @@ class State {
   // Starts as zeros. Parameters that are resident stay whole though the form is cut.
   State(Device&, const Layout&, Tag, DType, Form, Which = Which::all);
 
-  View whole(int s) const;                       // all of segment s, padding included
-  View mine(int s) const;                        // my N-th of it
-  View part(int s, int rank) const;              // rank's N-th of a whole segment
-  bool is_whole(int s) const { return form_ == Form::whole || (keeps_resident_ && layout_[s].resident); }
-  Views views() const { return views_; }         // by parameter; empty where cut or not stored
+  View whole(int s) const;           // all of segment s, padding included
+  View mine(int s) const;            // my N-th of it
+  View part(int s, int rank) const;  // rank's N-th of a whole segment
+  bool is_whole(int s) const {
+    return form_ == Form::whole || (keeps_resident_ && layout_[s].resident);
+  }
+  Views views() const { return views_; }  // by parameter; empty where cut or not stored
 
-  Event clear(Phase) const;                      // zeros, padding included
-  // Every parameter's own start, a function of (seed, parameter, element): a rank fills its cut alone.
+  Event clear(Phase) const;  // zeros, padding included
+  // Every parameter's own start, a function of (seed, parameter, element): a rank fills its cut
+  // alone.
   Event initialize(const Architecture&, std::uint64_t seed) const;
 
  private:
@@ -30,8 +34,8 @@ class State {
   Form form_;
   Which which_;
   bool keeps_resident_;
-  std::vector<Buffer> buffers_;     // by home
-  std::vector<std::size_t> at_;     // by segment: where my N-th starts, where cut
+  std::vector<Buffer> buffers_;  // by home
+  std::vector<std::size_t> at_;  // by segment: where my N-th starts, where cut
   std::vector<View> views_;
 };
 

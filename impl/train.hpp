@@ -1,6 +1,7 @@
 #pragma once
-// What does one cell's training say when it is over? Runs all ranks of a cell as threads of this process, and returns what
-// each of them saw. Used by `shardmark cell` and by the conformance tests alike.
+// What does one cell's training say when it is over? Runs all ranks of a cell as threads of this
+// process, and returns what each of them saw. Used by `shardmark cell` and by the conformance tests
+// alike.
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,61 +13,68 @@
 namespace shardmark {
 
 struct Training {
-  std::string model;             // a preset or a free form: models/registry.hpp
-  std::string strategy;          // a name of strategies()
+  std::string model;     // a preset or a free form: models/registry.hpp
+  std::string strategy;  // a name of strategies()
   int ranks = 1;
-  std::size_t batch = 1;         // sequences a rank and micro-step
-  std::size_t sequence = 256;    // tokens a sequence
-  int warmup = 2, steps = 10;    // warm-up steps come first and are not measured
+  std::size_t batch = 1;       // sequences a rank and micro-step
+  std::size_t sequence = 256;  // tokens a sequence
+  int warmup = 2, steps = 10;  // warm-up steps come first and are not measured
   std::uint64_t seed = 1;
-  bool overlap = true;           // communication on a queue of its own
+  bool overlap = true;  // communication on a queue of its own
   int threads_per_rank = 1;
-  double comm_timeout_s = 60;    // a wait longer than this fails the cell
-  Options options;               // accumulate, clip, buckets ...; `steps` of it is filled in by train()
+  double comm_timeout_s = 60;  // a wait longer than this fails the cell
+  Options options;  // accumulate, clip, buckets ...; `steps` of it is filled in by train()
   std::vector<std::uint8_t> corpus;  // the bytes to train on; at least sequence + 1
-  bool record_time = true;       // false: recorders off, to see what they cost
-  std::string inject;            // a fault for tests, e.g. "delay:rank=1,phase=backward,ms=20"; see impl/inject.hpp
+  bool record_time = true;           // false: recorders off, to see what they cost
+  std::string
+      inject;  // a fault for tests, e.g. "delay:rank=1,phase=backward,ms=20"; see impl/inject.hpp
   bool keep_parameters = false;  // RankReport::parameters is filled
-  bool rate_products = false;    // RankReport::products_ns is measured behind the steps, on all ranks at once
-  int late_us = 0;               // > 0: queues that run late on purpose (tests)
+  bool rate_products =
+      false;        // RankReport::products_ns is measured behind the steps, on all ranks at once
+  int late_us = 0;  // > 0: queues that run late on purpose (tests)
 };
 
 struct RankReport {
-  std::vector<StepTimes> steps;                         // warm-up included
-  std::vector<double> loss, norm_before, norm_after;    // by step; norms empty where nothing asked for them
+  std::vector<StepTimes> steps;  // warm-up included
+  std::vector<double> loss, norm_before,
+      norm_after;  // by step; norms empty where nothing asked for them
   int skipped_steps = 0;
-  std::map<Held, std::uint64_t> held;                   // peaks by tag and type over the whole run
+  std::map<Held, std::uint64_t> held;  // peaks by tag and type over the whole run
   std::vector<std::map<Held, std::uint64_t>> held_by_step;
-  std::uint64_t peak_bytes = 0;                         // everything at the worst moment
+  std::uint64_t peak_bytes = 0;  // everything at the worst moment
   std::vector<TrafficLedger> traffic_by_step;
-  std::map<Held, std::uint64_t> left_over;              // bucket, gathered, staging, activation alive after the drain
-  std::uint64_t parameter_hash = 0;                     // of all parameters as fp32, in order
-  std::uint64_t moved_bytes = 0;                        // bytes that the transport itself saw leave this rank, all steps
-  double products_ns = 0;                               // what a step's matrix products take alone, measured in this run
+  std::map<Held, std::uint64_t>
+      left_over;                     // bucket, gathered, staging, activation alive after the drain
+  std::uint64_t parameter_hash = 0;  // of all parameters as fp32, in order
+  std::uint64_t moved_bytes = 0;  // bytes that the transport itself saw leave this rank, all steps
+  double products_ns = 0;         // what a step's matrix products take alone, measured in this run
   std::string moved_witness;
-  std::vector<float> parameters;                        // where keep_parameters
+  std::vector<float> parameters;  // where keep_parameters
 };
 
-struct Claims {                                         // what the formulas say, per rank
-  std::map<Held, double> textbook, exact;               // bytes
-  std::map<Called, Traffic> exact_calls;                // a step; rank 0
-  struct TextbookTraffic { double payload = 0, volume = 0; };
+struct Claims {                            // what the formulas say, per rank
+  std::map<Held, double> textbook, exact;  // bytes
+  std::map<Called, Traffic> exact_calls;   // a step; rank 0
+  struct TextbookTraffic {
+    double payload = 0, volume = 0;
+  };
   std::map<Called, TextbookTraffic> textbook_calls;
-  std::map<Tag, std::string> formula;                   // "4P", "8P/N": the textbook formula of each model state
-  std::size_t parameters = 0, trainable = 0;            // P
-  std::size_t padding_elements = 0;                     // of the layout, whole
+  std::map<Tag, std::string> formula;  // "4P", "8P/N": the textbook formula of each model state
+  std::size_t parameters = 0, trainable = 0;  // P
+  std::size_t padding_elements = 0;           // of the layout, whole
 };
 
 struct TrainingReport {
   std::vector<RankReport> ranks;
   Claims claims;
-  double flops_per_step = 0;                            // one rank, forward + backward, causal attention half
-  std::size_t tokens_per_step = 0;                      // all ranks
-  std::uint64_t resident_before_bytes = 0, resident_peak_bytes = 0;  // of this process; VmRSS at start, VmHWM at the end
+  double flops_per_step = 0;        // one rank, forward + backward, causal attention half
+  std::size_t tokens_per_step = 0;  // all ranks
+  std::uint64_t resident_before_bytes = 0,
+                resident_peak_bytes = 0;  // of this process; VmRSS at start, VmHWM at the end
 };
 
-// Throws InputError where the training cannot be (unknown names, shapes that do not divide), Error where a rank failed:
-// then the message says which rank, in which verb, at which step.
+// Throws InputError where the training cannot be (unknown names, shapes that do not divide), Error
+// where a rank failed: then the message says which rank, in which verb, at which step.
 TrainingReport train(const Training&);
 
 // The claims alone: milliseconds, no memory.

@@ -2,9 +2,16 @@
 
 namespace shardmark {
 
-Window::Window(Device& d, Queue& first_writer, const Layout& l, Tag tag, DType t, int linger, Views resident)
-    : device_(d), writer_(first_writer), layout_(l), tag_(tag), dtype_(t), linger_(linger),
-      slots_(static_cast<std::size_t>(l.homes())), views_(static_cast<std::size_t>(l.parameters())) {
+Window::Window(Device& d, Queue& first_writer, const Layout& l, Tag tag, DType t, int linger,
+               Views resident)
+    : device_(d),
+      writer_(first_writer),
+      layout_(l),
+      tag_(tag),
+      dtype_(t),
+      linger_(linger),
+      slots_(static_cast<std::size_t>(l.homes())),
+      views_(static_cast<std::size_t>(l.parameters())) {
   std::copy(resident.begin(), resident.end(), views_.begin());
 }
 
@@ -38,7 +45,8 @@ void Window::close(int s, Event after) {
 }
 
 void Window::retire(int keep) {
-  for (; static_cast<int>(closed_.size()) > keep; closed_.pop_front()) closed_.front().first.give_back(closed_.front().second);
+  for (; static_cast<int>(closed_.size()) > keep; closed_.pop_front())
+    closed_.front().first.give_back(closed_.front().second);
 }
 
 void Window::show(int home, View whole) {

@@ -1,7 +1,8 @@
 #pragma once
-// Which whole buffers come and go within a step? Gathered weights, gradients on their way to be reduced. Opened and closed
-// in program order, so the peak is a function of the cell. The `linger` homes closed last stay allocated: that many
-// collectives may still be reading them while the next ones are written.
+// Which whole buffers come and go within a step? Gathered weights, gradients on their way to be
+// reduced. Opened and closed in program order, so the peak is a function of the cell. The `linger`
+// homes closed last stay allocated: that many collectives may still be reading them while the next
+// ones are written.
 #include <deque>
 
 #include "impl/layout.hpp"
@@ -11,14 +12,14 @@ namespace shardmark {
 
 class Window {
  public:
-  // first_writer: who fills it, the communication queue for weights, the compute queue for gradients. resident: what is
-  // always here, by parameter.
+  // first_writer: who fills it, the communication queue for weights, the compute queue for
+  // gradients. resident: what is always here, by parameter.
   Window(Device&, Queue& first_writer, const Layout&, Tag, DType, int linger, Views resident = {});
 
-  bool open(int s);                        // true if it was not here: somebody must fill it
-  void open_clear(std::span<const int>);   // as zeros, trainable segments only: gradients are added
-  void close(int s, Event after);          // after: the last work that reads it
-  void retire(int keep = 0);               // gives back all but the `keep` closed last
+  bool open(int s);                       // true if it was not here: somebody must fill it
+  void open_clear(std::span<const int>);  // as zeros, trainable segments only: gradients are added
+  void close(int s, Event after);         // after: the last work that reads it
+  void retire(int keep = 0);              // gives back all but the `keep` closed last
   View whole(int s) const { return slot(s).buffer.view().slice(layout_[s].in_home); }
   Views views() const { return views_; }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Who holds which bytes? Counted when taken and when given back, in program order. Memory given back carries the event
-// after which it may be used again, and alloc makes the queue that writes first wait for it: nobody can forget to.
+// Who holds which bytes? Counted when taken and when given back, in program order. Memory given
+// back carries the event after which it may be used again, and alloc makes the queue that writes
+// first wait for it: nobody can forget to.
 #include <utility>
 
 #include "profilers/ledgers.hpp"
@@ -12,14 +13,17 @@ class Arena;
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(Buffer&& o) noexcept : arena_(std::exchange(o.arena_, nullptr)), view_(std::exchange(o.view_, {})), tag_(o.tag_) {}
+  Buffer(Buffer&& o) noexcept
+      : arena_(std::exchange(o.arena_, nullptr)), view_(std::exchange(o.view_, {})), tag_(o.tag_) {}
   Buffer& operator=(Buffer&& o) noexcept {
     std::swap(arena_, o.arena_);
     std::swap(view_, o.view_);
     std::swap(tag_, o.tag_);
     return *this;
   }
-  ~Buffer() { give_back(Event::none()); }  // only once the queues are drained; give_back(event) otherwise
+  ~Buffer() {
+    give_back(Event::none());
+  }  // only once the queues are drained; give_back(event) otherwise
   View view() const { return view_; }
   void give_back(Event after);
 

@@ -1,5 +1,6 @@
 #pragma once
-// What is a device? Memory, two queues, and the timeline of what ran on them. Three of them: cpu, dry (and cuda).
+// What is a device? Memory, two queues, and the timeline of what ran on them. Three of them: cpu,
+// dry (and cuda).
 #include "arena.hpp"
 #include "profilers/timeline.hpp"
 

@@ -1,5 +1,6 @@
 #pragma once
-// Which memory may be used again, and after what? Buffers of one size, oldest first; each with the event that ends its use.
+// Which memory may be used again, and after what? Buffers of one size, oldest first; each with the
+// event that ends its use.
 #include <deque>
 #include <map>
 #include <optional>

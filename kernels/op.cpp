@@ -22,12 +22,29 @@ struct Flops {
   }
 };
 
-constexpr std::string_view names[] = {
-    "clear",      "cast",         "add",      "fill",           "sum_squares",   "clip_control",
-    "adamw",      "matmul",       "column_sum", "embed",        "embed_backward", "one_hot",
-    "layer_norm", "layer_norm_backward", "gelu", "gelu_backward", "attention",   "attention_backward",
-    "cross_entropy", "cross_entropy_backward", "transfer"};
-static_assert(std::size(names) == std::variant_size_v<Op>, "one name an op, in the order of the variant");
+constexpr std::string_view names[] = {"clear",
+                                      "cast",
+                                      "add",
+                                      "fill",
+                                      "sum_squares",
+                                      "clip_control",
+                                      "adamw",
+                                      "matmul",
+                                      "column_sum",
+                                      "embed",
+                                      "embed_backward",
+                                      "one_hot",
+                                      "layer_norm",
+                                      "layer_norm_backward",
+                                      "gelu",
+                                      "gelu_backward",
+                                      "attention",
+                                      "attention_backward",
+                                      "cross_entropy",
+                                      "cross_entropy_backward",
+                                      "transfer"};
+static_assert(std::size(names) == std::variant_size_v<Op>,
+              "one name an op, in the order of the variant");
 
 }  // namespace
 

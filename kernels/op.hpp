@@ -1,9 +1,9 @@
 #pragma once
-// What can a device be told to do? An op is data: what it reads, what it writes, and its shape. A queue stores it, a device
-// runs it, the dry device only looks at it; nobody describes an op twice.
+// What can a device be told to do? An op is data: what it reads, what it writes, and its shape. A
+// queue stores it, a device runs it, the dry device only looks at it; nobody describes an op twice.
 //
-// Shapes are row-major. "adds" means the output is added to; everything else is overwritten. An output may alias an input
-// only where the op says "in place".
+// Shapes are row-major. "adds" means the output is added to; everything else is overwritten. An
+// output may alias an input only where the op says "in place".
 #include <array>
 #include <functional>
 #include <variant>
@@ -34,13 +34,14 @@ struct Add {
   Access access() const { return {{from}, {to}}; }
 };
 
-// How a parameter starts. bell: mean 0, standard deviation `scale`, the sum of four 16-bit uniforms (Irwin-Hall), exact in
-// integers up to the last multiplication and so the same on every device.
+// How a parameter starts. bell: mean 0, standard deviation `scale`, the sum of four 16-bit uniforms
+// (Irwin-Hall), exact in integers up to the last multiplication and so the same on every device.
 struct Init {
   enum class Kind : std::uint8_t { constant, bell } kind = Kind::constant;
   float scale = 0;
 };
-// Element i of `to` becomes a function of (seed, stream, offset + i): a rank fills its cut without holding the whole.
+// Element i of `to` becomes a function of (seed, stream, offset + i): a rank fills its cut without
+// holding the whole.
 struct Fill {
   View to;
   Init init;
@@ -55,11 +56,13 @@ struct SumSquares {
   Access access() const { return {{x}, {total}}; }
 };
 
-// The scalars that AdamW reads on the device; the host reads nothing back inside a step. control is f32[4]:
+// The scalars that AdamW reads on the device; the host reads nothing back inside a step. control is
+// f32[4]:
 enum class ControlSlot : std::uint8_t { coefficient, skip, step, loss_scale };
-// From the squared norm (the sum over squares, in order): the clip coefficient min(1, clip / (norm + 1e-6)), skip = 1 if the norm is not finite, and
-// step += 1 unless skipped. squares may be empty: coefficient 1, no skip. history is f64[2 * steps], may be empty: entry
-// `at` gets the norm before and after clipping. Resets squares to 0.
+// From the squared norm (the sum over squares, in order): the clip coefficient min(1, clip / (norm
+// + 1e-6)), skip = 1 if the norm is not finite, and step += 1 unless skipped. squares may be empty:
+// coefficient 1, no skip. history is f64[2 * steps], may be empty: entry `at` gets the norm before
+// and after clipping. Resets squares to 0.
 struct ClipControl {
   View squares;  // f64[any]
   View control;  // f32[4]
@@ -72,9 +75,9 @@ struct ClipControl {
 struct AdamParameters {
   float lr = 1e-3f, beta1 = 0.9f, beta2 = 0.95f, epsilon = 1e-8f, decay = 0.01f;
 };
-// AdamW (Loshchilov and Hutter 2019, algorithm 2), one pass: g = coefficient * grad; m = b1 m + (1 - b1) g;
-// v = b2 v + (1 - b2) g^2; w -= lr (m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps) + decay w). Element by element, bit for
-// bit the same wherever an element stands in the view.
+// AdamW (Loshchilov and Hutter 2019, algorithm 2), one pass: g = coefficient * grad; m = b1 m + (1
+// - b1) g; v = b2 v + (1 - b2) g^2; w -= lr (m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps) + decay
+// w). Element by element, bit for bit the same wherever an element stands in the view.
 struct AdamW {
   View weight;
   View master;  // empty where the weight itself is f32
@@ -85,7 +88,8 @@ struct AdamW {
   Access access() const { return {{grad, control}, {weight, master, first, second}}; }
 };
 
-// c(m, n) = a(m, k) b(k, n) + bias(n) + residual(m, n), or adds. ta: a is stored (k, m); tb: b is stored (n, k).
+// c(m, n) = a(m, k) b(k, n) + bias(n) + residual(m, n), or adds. ta: a is stored (k, m); tb: b is
+// stored (n, k).
 struct Matmul {
   ConstView a, b;
   View c;
@@ -118,8 +122,8 @@ struct EmbedBackward {
   Access access() const { return {{tokens, grad}, {table, positions}}; }
 };
 
-// The bytes before each position, one-hot: out(r, (j * 256 + token[r - j]) % width) += 1 for j in [0, context), within its
-// own sequence of `sequence` rows. The input of the multilayer perceptron.
+// The bytes before each position, one-hot: out(r, (j * 256 + token[r - j]) % width) += 1 for j in
+// [0, context), within its own sequence of `sequence` rows. The input of the multilayer perceptron.
 struct OneHot {
   ConstView tokens;  // i32 (rows)
   View out;          // (rows, width)
@@ -127,7 +131,8 @@ struct OneHot {
   Access access() const { return {{tokens}, {out}}; }
 };
 
-// out = (x - mean) * rstd * gain + bias over rows of `width`. (Residual sums are part of the product before: Matmul.)
+// out = (x - mean) * rstd * gain + bias over rows of `width`. (Residual sums are part of the
+// product before: Matmul.)
 struct LayerNorm {
   ConstView x, gain, bias;
   View out;    // (rows, width)
@@ -149,7 +154,8 @@ struct Gelu {
   View out;
   Access access() const { return {{x}, {out}}; }
 };
-// grad becomes grad * gelu'(x), in place; its column sums add to bias_grad (may be empty): the bias of the layer that made x.
+// grad becomes grad * gelu'(x), in place; its column sums add to bias_grad (may be empty): the bias
+// of the layer that made x.
 struct GeluBackward {
   ConstView x;     // (rows, columns)
   View grad;       // (rows, columns)
@@ -158,8 +164,9 @@ struct GeluBackward {
   Access access() const { return {{x}, {grad, bias_grad}}; }
 };
 
-// Causal self-attention over qkv (batch * sequence, 3 * heads * head_dim), softmax of q k^T / sqrt(head_dim). The T x T
-// matrix is never stored whole; lse (batch, heads, sequence) keeps log-sum-exp of each row for backward.
+// Causal self-attention over qkv (batch * sequence, 3 * heads * head_dim), softmax of q k^T /
+// sqrt(head_dim). The T x T matrix is never stored whole; lse (batch, heads, sequence) keeps
+// log-sum-exp of each row for backward.
 struct Attention {
   ConstView qkv;
   View out;  // (batch * sequence, heads * head_dim)
@@ -174,7 +181,8 @@ struct AttentionBackward {
   Access access() const { return {{qkv, out, lse, grad}, {dqkv}}; }
 };
 
-// loss[at] adds scale * mean over rows of -log softmax(logits)[target]; accumulated in double. lse: (rows).
+// loss[at] adds scale * mean over rows of -log softmax(logits)[target]; accumulated in double. lse:
+// (rows).
 struct CrossEntropy {
   ConstView logits, targets;  // (rows, classes); i32 (rows)
   View lse, loss;             // (rows); f64
@@ -191,8 +199,9 @@ struct CrossEntropyBackward {
   Access access() const { return {{targets, lse}, {logits}}; }
 };
 
-// A transfer between ranks: the device only keeps its place in the order; the communicator brings the body, which returns
-// the time spent waiting for the last rank, in ns. volume: bytes sent, for the dry device's clock.
+// A transfer between ranks: the device only keeps its place in the order; the communicator brings
+// the body, which returns the time spent waiting for the last rank, in ns. volume: bytes sent, for
+// the dry device's clock.
 struct Transfer {
   ConstView from;
   View to, also;  // also: scratch that is written on the way
@@ -201,11 +210,13 @@ struct Transfer {
   Access access() const { return {{from}, {to, also}}; }
 };
 
-using Op = std::variant<Clear, Cast, Add, Fill, SumSquares, ClipControl, AdamW, Matmul, ColumnSum, Embed, EmbedBackward,
-                        OneHot, LayerNorm, LayerNormBackward, Gelu, GeluBackward, Attention, AttentionBackward,
-                        CrossEntropy, CrossEntropyBackward, Transfer>;
+using Op =
+    std::variant<Clear, Cast, Add, Fill, SumSquares, ClipControl, AdamW, Matmul, ColumnSum, Embed,
+                 EmbedBackward, OneHot, LayerNorm, LayerNormBackward, Gelu, GeluBackward, Attention,
+                 AttentionBackward, CrossEntropy, CrossEntropyBackward, Transfer>;
 
-// Floating-point operations, multiply and add counted apart; only matrix products count (causal attention half).
+// Floating-point operations, multiply and add counted apart; only matrix products count (causal
+// attention half).
 double flops(const Op&);
 std::string_view name(const Op&);
 

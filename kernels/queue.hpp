@@ -1,12 +1,14 @@
 #pragma once
-// In which order do things happen? Two queues a rank, each in order; an event says "everything enqueued up to here".
+// In which order do things happen? Two queues a rank, each in order; an event says "everything
+// enqueued up to here".
 #include <algorithm>
 
 #include "op.hpp"
 
 namespace shardmark {
 
-// A ticket per queue, so that joining two events is a maximum. There is no default: none() must be written out.
+// A ticket per queue, so that joining two events is a maximum. There is no default: none() must be
+// written out.
 class Event {
  public:
   static Event none() { return Event(0, 0); }
@@ -22,7 +24,8 @@ class Event {
 };
 
 class Queue;
-// A stretch of one queue that belongs to one phase; timeline, NVTX and CUPTI correlation hang here and nowhere else.
+// A stretch of one queue that belongs to one phase; timeline, NVTX and CUPTI correlation hang here
+// and nowhere else.
 class Span {
  public:
   explicit Span(Queue& q) : queue_(q) {}
@@ -44,13 +47,15 @@ class Queue {
     do_begin(phase, label, after);
     return Span(*this);
   }
-  virtual void run(Op) = 0;             // inside a span
-  virtual void wait(Event) = 0;         // later work of this queue comes after it
-  virtual void wait_on_host(Event) = 0; // the calling thread; polls for failures
+  virtual void run(Op) = 0;              // inside a span
+  virtual void wait(Event) = 0;          // later work of this queue comes after it
+  virtual void wait_on_host(Event) = 0;  // the calling thread; polls for failures
   int lane() const { return lane_; }
 
  protected:
-  Event event(std::uint64_t ticket) const { return lane_ == 0 ? Event(ticket, 0) : Event(0, ticket); }
+  Event event(std::uint64_t ticket) const {
+    return lane_ == 0 ? Event(ticket, 0) : Event(0, ticket);
+  }
 
  private:
   friend class Span;

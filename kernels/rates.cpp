@@ -96,11 +96,12 @@ double memcpy_rate(std::size_t bytes) {
 double product_ns(const Matmul& shape, int threads) {
   Matmul o = shape;
   const Block a(o.m * o.k, DType::f32), b(o.k * o.n, DType::f32), c(o.m * o.n, DType::f32),
-      bias(o.n, DType::f32);
+      bias(o.n, DType::f32), residual(shape.residual ? o.m * o.n : 1, DType::f32);
   o.a = a.view();
   o.b = b.view();
   o.c = c.view();
   if (shape.bias) o.bias = bias.view();
+  if (shape.residual) o.residual = residual.view();
   const Block scratch(std::max<std::size_t>(1, cpu::scratch_bytes(o, threads)), DType::u8);
   o.scratch = scratch.view();
   // Zeros would do, but a machine may be faster at them: fill with something.

@@ -13,7 +13,7 @@ double streaming_rate(int threads);
 // caches may hold.
 double memcpy_rate(std::size_t bytes);
 // Nanoseconds that this product takes, the best of several runs on operands of its own; only shape,
-// transposes, adds and whether there is a bias count.
+// transposes, adds and whether there are a bias and a residual count.
 double product_ns(const Matmul& shape, int threads);
 // Floating-point operations per second of a large square product.
 double matrix_rate(int threads);

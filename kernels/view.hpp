@@ -1,6 +1,7 @@
 #pragma once
-// What is a piece of memory? Typed, sized, located; owns nothing. There is no raw pointer with a count beside it anywhere
-// above kernels/: a byte count passed as an element count cannot be written.
+// What is a piece of memory? Typed, sized, located; owns nothing. There is no raw pointer with a
+// count beside it anywhere above kernels/: a byte count passed as an element count cannot be
+// written.
 #include <span>
 
 #include "error.hpp"
@@ -8,7 +9,11 @@
 
 namespace shardmark {
 
-enum class Space : std::uint8_t { host, device, nowhere };  // nowhere: the dry device; counted, not backed
+enum class Space : std::uint8_t {
+  host,
+  device,
+  nowhere
+};  // nowhere: the dry device; counted, not backed
 
 struct Range {
   std::size_t begin = 0, size = 0;  // elements
@@ -46,7 +51,8 @@ class ConstView {
 
  protected:
   void check_host(DType wanted) const {
-    require(size_ == 0 || space_ == Space::host, "memory that is not the host's was read by the host");
+    require(size_ == 0 || space_ == Space::host,
+            "memory that is not the host's was read by the host");
     require(size_ == 0 || dtype_ == wanted, std::string("a view of ") + std::string(name(dtype_)) +
                                                 " was used as " + std::string(name(wanted)));
   }

@@ -32,7 +32,8 @@ std::int64_t length(const std::vector<Stretch>& v) {
 std::int64_t overlap(const std::vector<Stretch>& a, const std::vector<Stretch>& b) {
   std::int64_t total = 0;
   for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end();) {
-    total += std::max<std::int64_t>(0, std::min(i->second, j->second) - std::max(i->first, j->first));
+    total +=
+        std::max<std::int64_t>(0, std::min(i->second, j->second) - std::max(i->first, j->first));
     i->second < j->second ? ++i : ++j;
   }
   return total;
@@ -85,7 +86,8 @@ std::vector<StepTimes> breakdown(const Timeline& t, int steps) {
   std::vector<std::vector<const Interval*>> inside(w.size());
   for (int lane : {0, 1})
     for (const Interval& i : t.lane(lane))
-      // An interval belongs to the window of its own step, and may reach into the next (a gather behind the update).
+      // An interval belongs to the window of its own step, and may reach into the next (a gather
+      // behind the update).
       for (int s = std::max(0, i.step); s < std::min(steps, i.step + 2); ++s)
         inside[static_cast<std::size_t>(s)].push_back(&i);
   std::vector<StepTimes> out;

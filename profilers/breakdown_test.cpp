@@ -1,4 +1,5 @@
-// Does the breakdown find exposed, hidden and other time? Known answers are drawn by hand on a ruler of nanoseconds.
+// Does the breakdown find exposed, hidden and other time? Known answers are drawn by hand on a
+// ruler of nanoseconds.
 #include "profilers/breakdown.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +9,8 @@ namespace {
 
 std::int64_t sum(const StepTimes& s) {
   std::int64_t total = s.exposed_ns + s.other_ns;
-  for (Phase p : {Phase::forward, Phase::recompute, Phase::backward, Phase::clip, Phase::update}) total += s.of(p);
+  for (Phase p : {Phase::forward, Phase::recompute, Phase::backward, Phase::clip, Phase::update})
+    total += s.of(p);
   return total;
 }
 
@@ -34,7 +36,8 @@ TEST(Breakdown, ClipsAGatherThatReachesIntoTheNextStep) {
   Timeline t;
   t.add(0, {0, 10, Phase::forward, 0, 0, 0});
   t.add(0, {10, 20, Phase::update, 0, 0, 0});
-  t.add(1, {20, 34, Phase::gather, 0, 0, 0});  // 20..25 before the next step begins, 25..34 under its forward
+  t.add(1, {20, 34, Phase::gather, 0, 0,
+            0});  // 20..25 before the next step begins, 25..34 under its forward
   t.add(0, {25, 40, Phase::forward, 0, 1, 0});
   const auto steps = breakdown(t, 2);
   EXPECT_EQ(steps[0].step_ns, 25);

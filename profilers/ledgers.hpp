@@ -1,6 +1,6 @@
 #pragma once
-// How many bytes are held at most, and how much was sent? Written by the rank's own thread only, in program order: a peak
-// is a function of the cell, never of timing.
+// How many bytes are held at most, and how much was sent? Written by the rank's own thread only, in
+// program order: a peak is a function of the cell, never of timing.
 #include <algorithm>
 #include <compare>
 #include <map>
@@ -37,8 +37,10 @@ class MemoryLedger {
     return it == live_.end() ? 0 : it->second;
   }
   std::uint64_t live() const { return total_; }
-  const std::map<Held, std::uint64_t>& peaks() const { return peaks_; }  // bytes, each at its own worst moment
-  std::uint64_t peak() const { return peak_; }                           // bytes, everything at the worst moment
+  const std::map<Held, std::uint64_t>& peaks() const {
+    return peaks_;
+  }                                             // bytes, each at its own worst moment
+  std::uint64_t peak() const { return peak_; }  // bytes, everything at the worst moment
   std::uint64_t allocations() const { return allocations_; }
 
  private:
@@ -46,8 +48,8 @@ class MemoryLedger {
   std::uint64_t total_ = 0, peak_ = 0, allocations_ = 0;
 };
 
-// payload: bytes of the verb's whole array. volume: bytes that the named algorithm sends from this rank, summed from the
-// chunks it really uses.
+// payload: bytes of the verb's whole array. volume: bytes that the named algorithm sends from this
+// rank, summed from the chunks it really uses.
 struct Traffic {
   std::uint64_t calls = 0, payload = 0, volume = 0;
   bool operator==(const Traffic&) const = default;

@@ -1,5 +1,6 @@
 #pragma once
-// What ran when? One lane a queue, each written by the one thread that executes it and read after the drain.
+// What ran when? One lane a queue, each written by the one thread that executes it and read after
+// the drain.
 #include <array>
 #include <chrono>
 #include <vector>
@@ -14,8 +15,8 @@ inline std::int64_t now_ns() {
       .count();
 }
 
-// label: the unit (forward, recompute, backward) or the segment (update, reduce, gather) it belongs to.
-// skew_ns: of a collective, the time spent waiting for the last rank to arrive; not a transfer.
+// label: the unit (forward, recompute, backward) or the segment (update, reduce, gather) it belongs
+// to. skew_ns: of a collective, the time spent waiting for the last rank to arrive; not a transfer.
 struct Interval {
   std::int64_t begin_ns = 0, end_ns = 0;
   Phase phase = Phase::forward;

@@ -1,5 +1,6 @@
 #pragma once
-// Which words is every ledger keyed by? The one header that all folders share; it includes nothing of ours.
+// Which words is every ledger keyed by? The one header that all folders share; it includes nothing
+// of ours.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -8,7 +9,8 @@ namespace shardmark {
 
 enum class DType : std::uint8_t { f64, f32, bf16, f16, i32, u8 };
 
-// What a byte is for. The first five are the model states of the ZeRO paper (Rajbhandari et al. 2020, section 3.1).
+// What a byte is for. The first five are the model states of the ZeRO paper (Rajbhandari et al.
+// 2020, section 3.1).
 enum class Tag : std::uint8_t {
   parameter,
   gradient,
@@ -33,12 +35,16 @@ constexpr bool is_communication(Phase p) { return p == Phase::reduce || p == Pha
 
 constexpr std::size_t size_of(DType t) {
   switch (t) {
-    case DType::f64: return 8;
+    case DType::f64:
+      return 8;
     case DType::f32:
-    case DType::i32: return 4;
+    case DType::i32:
+      return 4;
     case DType::bf16:
-    case DType::f16: return 2;
-    case DType::u8: return 1;
+    case DType::f16:
+      return 2;
+    case DType::u8:
+      return 1;
   }
   return 0;
 }

@@ -12,11 +12,15 @@ std::uint64_t volume_bytes(Verb verb, std::size_t elements, DType t, int ranks, 
   const std::size_t mine = part_of(elements, ranks, rank).size;
   const std::size_t scatter = elements - mine, gather = mine * static_cast<std::size_t>(ranks - 1);
   switch (verb) {
-    case Verb::reduce_scatter: return scatter * size_of(t);
-    case Verb::all_gather: return gather * size_of(t);
-    case Verb::all_reduce: return (scatter + gather) * size_of(t);
+    case Verb::reduce_scatter:
+      return scatter * size_of(t);
+    case Verb::all_gather:
+      return gather * size_of(t);
+    case Verb::all_reduce:
+      return (scatter + gather) * size_of(t);
     case Verb::broadcast:
-    case Verb::barrier: break;
+    case Verb::barrier:
+      break;
   }
   return 0;
 }
@@ -24,7 +28,8 @@ std::uint64_t volume_bytes(Verb verb, std::size_t elements, DType t, int ranks, 
 Event Communicator::all_reduce(View inout, Reduce how, int label, Event after) {
   Buffer staged = cast_to_wire(inout, how.wire);
   const View wire = staged.view() ? staged.view() : inout;
-  require(how.write == Reduce::Write::set, "all_reduce overwrites: adding would count the old value N times");
+  require(how.write == Reduce::Write::set,
+          "all_reduce overwrites: adding would count the old value N times");
   count(Verb::all_reduce, wire);
   Span span = device_.comm().begin(Phase::reduce, label, after);
   if (staged.view()) device_.comm().run(Cast{inout, wire});
@@ -36,7 +41,8 @@ Event Communicator::all_reduce(View inout, Reduce how, int label, Event after) {
 }
 
 Event Communicator::reduce_scatter(View whole, View mine, Reduce how, int label, Event after) {
-  require(whole.size() == mine.size() * static_cast<std::size_t>(ranks_), "reduce_scatter: whole must be ranks times mine");
+  require(whole.size() == mine.size() * static_cast<std::size_t>(ranks_),
+          "reduce_scatter: whole must be ranks times mine");
   Buffer staged = cast_to_wire(whole, how.wire);
   const View wire = staged.view() ? staged.view() : whole;
   const View part = wire.slice({static_cast<std::size_t>(rank_) * mine.size(), mine.size()});
@@ -53,7 +59,8 @@ Event Communicator::reduce_scatter(View whole, View mine, Reduce how, int label,
 }
 
 Event Communicator::all_gather(ConstView mine, View whole, int label, Event after) {
-  require(whole.size() == mine.size() * static_cast<std::size_t>(ranks_), "all_gather: whole must be ranks times mine");
+  require(whole.size() == mine.size() * static_cast<std::size_t>(ranks_),
+          "all_gather: whole must be ranks times mine");
   require(whole.dtype() == mine.dtype(), "all_gather: whole and mine must be of one type");
   count(Verb::all_gather, whole);
   Span span = device_.comm().begin(Phase::gather, label, after);

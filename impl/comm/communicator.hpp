@@ -1,12 +1,14 @@
 #pragma once
-// How do ranks exchange arrays? Verbs on views. What is public is checked, counted, cast and spanned once for all backends;
-// a verb's event means that no peer reads or writes my views any more.
+// How do ranks exchange arrays? Verbs on views. What is public is checked, counted, cast and
+// spanned once for all backends; a verb's event means that no peer reads or writes my views any
+// more.
 #include "impl/options.hpp"
 #include "kernels/device.hpp"
 
 namespace shardmark {
 
-// sum or mean over ranks, in rank order; the array travels as `wire`; the result is set, or added to what is there.
+// sum or mean over ranks, in rank order; the array travels as `wire`; the result is set, or added
+// to what is there.
 struct Reduce {
   enum class Op : std::uint8_t { sum, mean } op = Op::sum;
   DType wire = DType::f32;
@@ -16,9 +18,10 @@ struct Reduce {
 // Part `rank` of an array that N ranks share, for any count: parts differ by one element at most.
 Range part_of(std::size_t elements, int ranks, int rank);
 
-// Bytes that a verb on `elements` of type t must send from this rank when every element crosses once to each that needs it:
-// reduce-scatter, all but my part; all-gather, my part to each peer; all-reduce, both. With equal parts that is
-// (N-1)/N, (N-1)/N and 2(N-1)/N of the payload, what a ring sends (Patarasuk and Yuan 2009).
+// Bytes that a verb on `elements` of type t must send from this rank when every element crosses
+// once to each that needs it: reduce-scatter, all but my part; all-gather, my part to each peer;
+// all-reduce, both. With equal parts that is (N-1)/N, (N-1)/N and 2(N-1)/N of the payload, what a
+// ring sends (Patarasuk and Yuan 2009).
 std::uint64_t volume_bytes(Verb, std::size_t elements, DType t, int ranks, int rank);
 
 class Communicator {
@@ -39,7 +42,7 @@ class Communicator {
   Event all_gather(ConstView mine, View whole, int label, Event after);
 
   const TrafficLedger& traffic() const { return traffic_; }
-  virtual std::uint64_t moved_bytes() const = 0;     // what the transport itself saw leave this rank
+  virtual std::uint64_t moved_bytes() const = 0;  // what the transport itself saw leave this rank
   virtual std::string_view moved_witness() const = 0;
 
  protected:

@@ -8,7 +8,10 @@
 namespace shardmark {
 
 ThreadHub::ThreadHub(int ranks, double timeout_s, std::int64_t spin_ns)
-    : slots_(static_cast<std::size_t>(ranks)), timeout_s_(timeout_s), transfers_(spin_ns), exchanges_(0) {}
+    : slots_(static_cast<std::size_t>(ranks)),
+      timeout_s_(timeout_s),
+      transfers_(spin_ns),
+      exchanges_(0) {}
 
 void ThreadHub::fail(const Failure& f) noexcept {
   const std::lock_guard lock(mutex_);
@@ -33,7 +36,8 @@ std::string ThreadHub::last_words() const {
     const int verb = slots_[r].verb_now;
     all += fmt::format("{}rank {}: {} collectives, {}", r ? "; " : "", r, slots_[r].calls.load(),
                        verb < 0 ? std::string("in none")
-                                : fmt::format("in {} of segment {}", name(static_cast<Verb>(verb)), slots_[r].label_now.load()));
+                                : fmt::format("in {} of segment {}", name(static_cast<Verb>(verb)),
+                                              slots_[r].label_now.load()));
   }
   return all;
 }
@@ -47,7 +51,8 @@ void ThreadHub::meet(Meeting& m, std::uint64_t round, int rank, std::string_view
   m.rounds.wait(round, [&] {
     check();
     if (static_cast<double>(now_ns() - since) * 1e-9 < timeout_s_) return;
-    const Failure f{rank, fmt::format("waited more than {} s for its peers in {} ({})", timeout_s_, what, last_words())};
+    const Failure f{rank, fmt::format("waited more than {} s for its peers in {} ({})", timeout_s_,
+                                      what, last_words())};
     fail(f);
     throw Error(f.what);
   });
@@ -81,8 +86,9 @@ std::int64_t ThreadCommunicator::enter(Verb verb, ConstView v, int label) {
   std::int64_t last = arrived;
   for (const auto& slot : hub_.slots_) {
     require(slot.verb == verb && slot.bytes == mine.bytes,
-            "ranks disagree on what to do: one is in " + std::string(name(verb)) + " of " + std::to_string(mine.bytes) +
-                " bytes, another in " + std::string(name(slot.verb)) + " of " + std::to_string(slot.bytes));
+            "ranks disagree on what to do: one is in " + std::string(name(verb)) + " of " +
+                std::to_string(mine.bytes) + " bytes, another in " + std::string(name(slot.verb)) +
+                " of " + std::to_string(slot.bytes));
     last = std::max<std::int64_t>(last, slot.arrived_ns);
   }
   return last - arrived;
@@ -121,45 +127,56 @@ void ThreadCommunicator::gather_parts(View whole, const std::function<Range(int)
 }
 
 void ThreadCommunicator::do_reduce_scatter(View whole, View mine, Reduce::Op op, int label) {
-  device().comm().run(Transfer{whole, mine, {}, 0, [=, this] {
-    const std::int64_t skew = enter(Verb::reduce_scatter, whole, label);
-    reduce_part(mine, {static_cast<std::size_t>(rank()) * mine.size(), mine.size()}, op);
-    leave();
-    return skew;
-  }});
+  device().comm().run(Transfer{
+      whole, mine, {}, 0, [=, this] {
+        const std::int64_t skew = enter(Verb::reduce_scatter, whole, label);
+        reduce_part(mine, {static_cast<std::size_t>(rank()) * mine.size(), mine.size()}, op);
+        leave();
+        return skew;
+      }});
 }
 
 void ThreadCommunicator::do_all_gather(ConstView mine, View whole, int label) {
   device().comm().run(Transfer{mine, whole, {}, 0, [=, this] {
-    const std::int64_t skew = enter(Verb::all_gather, mine, label);
-    const std::size_t n = mine.size();
-    gather_parts(whole, [=](int) { return Range{0, n}; }, [=](int r) { return Range{static_cast<std::size_t>(r) * n, n}; });
-    leave();
-    return skew;
-  }});
+                                 const std::int64_t skew = enter(Verb::all_gather, mine, label);
+                                 const std::size_t n = mine.size();
+                                 gather_parts(
+                                     whole,
+                                     [=](int) {
+                                       return Range{0, n};
+                                     },
+                                     [=](int r) {
+                                       return Range{static_cast<std::size_t>(r) * n, n};
+                                     });
+                                 leave();
+                                 return skew;
+                               }});
 }
 
-// Composed: a reduce-scatter in place, then an all-gather of the parts, so that strategies compare as on a wire. Direct:
-// each rank reduces its part and writes it to everybody at once.
+// Composed: a reduce-scatter in place, then an all-gather of the parts, so that strategies compare
+// as on a wire. Direct: each rank reduces its part and writes it to everybody at once.
 void ThreadCommunicator::do_all_reduce(View inout, Reduce::Op op, int label) {
   device().comm().run(Transfer{inout, inout, {}, 0, [=, this] {
-    const std::int64_t skew = enter(Verb::all_reduce, inout, label);
-    if (algorithm_ == Options::AllReduce::direct) {
-      reduce_and_spread(inout, op);
-    } else {
-      const Range mine = part_of(inout.size(), ranks(), rank());
-      reduce_part(inout.slice(mine), mine, op);
-      meet();
-      const auto part = [this, n = inout.size()](int r) { return part_of(n, ranks(), r); };
-      gather_parts(inout, part, part);
-    }
-    leave();
-    return skew;
-  }});
+                                 const std::int64_t skew = enter(Verb::all_reduce, inout, label);
+                                 if (algorithm_ == Options::AllReduce::direct) {
+                                   reduce_and_spread(inout, op);
+                                 } else {
+                                   const Range mine = part_of(inout.size(), ranks(), rank());
+                                   reduce_part(inout.slice(mine), mine, op);
+                                   meet();
+                                   const auto part = [this, n = inout.size()](int r) {
+                                     return part_of(n, ranks(), r);
+                                   };
+                                   gather_parts(inout, part, part);
+                                 }
+                                 leave();
+                                 return skew;
+                               }});
 }
 
 void ThreadCommunicator::reduce_and_spread(View inout, Reduce::Op op) {
-  constexpr std::size_t block = 16384;  // elements: stays in the cache between the reduction and the copies
+  constexpr std::size_t block =
+      16384;  // elements: stays in the cache between the reduction and the copies
   const Range mine = part_of(inout.size(), ranks(), rank());
   for (std::size_t at = 0; at < mine.size; at += block) {
     const Range r{mine.begin + at, std::min(block, mine.size - at)};
@@ -167,7 +184,8 @@ void ThreadCommunicator::reduce_and_spread(View inout, Reduce::Op op) {
     for (int peer = 0; peer < ranks(); ++peer) {
       if (peer == rank()) continue;
       const ConstView there = theirs(peer, r, inout.dtype());
-      cpu::stream_copy(inout.slice(r), View(there.address(), there.size(), there.dtype(), Space::host));
+      cpu::stream_copy(inout.slice(r),
+                       View(there.address(), there.size(), there.dtype(), Space::host));
       moved(rank(), there.bytes());
     }
   }

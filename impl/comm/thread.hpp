@@ -1,6 +1,7 @@
 #pragma once
-// How do the threads of one process exchange arrays? Each publishes where its array is, everybody waits for everybody, and
-// then each reads its part straight from its peers' memory: no copy between, reduced in rank order, bit for bit repeatable.
+// How do the threads of one process exchange arrays? Each publishes where its array is, everybody
+// waits for everybody, and then each reads its part straight from its peers' memory: no copy
+// between, reduced in rank order, bit for bit repeatable.
 #include <atomic>
 #include <mutex>
 
@@ -13,7 +14,8 @@ namespace shardmark {
 // What the ranks of one process share. Outlives all of them.
 class ThreadHub {
  public:
-  // spin_ns: how long a wait may spin before it sleeps; only where every thread has a core of its own.
+  // spin_ns: how long a wait may spin before it sleeps; only where every thread has a core of its
+  // own.
   ThreadHub(int ranks, double timeout_s, std::int64_t spin_ns);
   int ranks() const { return static_cast<int>(slots_.size()); }
   double timeout_s() const { return timeout_s_; }
@@ -26,14 +28,16 @@ class ThreadHub {
   friend class ThreadWorld;
   friend class ThreadCommunicator;
 
-  // What a rank is doing, for its peers to read between two barriers, and for the message when one does not come.
+  // What a rank is doing, for its peers to read between two barriers, and for the message when one
+  // does not come.
   struct alignas(128) Slot {
     std::uintptr_t address = 0;
     std::size_t bytes = 0;
     Verb verb = Verb::barrier;
     std::atomic<std::int64_t> arrived_ns{0};
-    std::atomic<std::uint64_t> calls{0};       // collectives entered
-    std::atomic<std::uint64_t> moved{0};       // bytes that peers took from this rank, or it wrote to them
+    std::atomic<std::uint64_t> calls{0};  // collectives entered
+    std::atomic<std::uint64_t> moved{
+        0};  // bytes that peers took from this rank, or it wrote to them
     std::atomic<int> verb_now{-1}, label_now{0};
     std::string bytes_to_gather;
   };
@@ -73,8 +77,12 @@ class ThreadCommunicator final : public Communicator {
  public:
   ThreadCommunicator(Device& d, ThreadHub& h, int rank, Options::AllReduce algorithm)
       : Communicator(d, h.ranks(), rank), hub_(h), algorithm_(algorithm) {}
-  std::uint64_t moved_bytes() const override { return hub_.slots_[static_cast<std::size_t>(rank())].moved; }
-  std::string_view moved_witness() const override { return "bytes that peers took from this rank's memory"; }
+  std::uint64_t moved_bytes() const override {
+    return hub_.slots_[static_cast<std::size_t>(rank())].moved;
+  }
+  std::string_view moved_witness() const override {
+    return "bytes that peers took from this rank's memory";
+  }
 
  private:
   void do_all_reduce(View inout, Reduce::Op, int label) override;
@@ -82,13 +90,17 @@ class ThreadCommunicator final : public Communicator {
   void do_all_gather(ConstView mine, View whole, int label) override;
 
   // These run on the thread of the communication queue.
-  std::int64_t enter(Verb, ConstView, int label);  // returns the time spent waiting for the last rank
+  std::int64_t enter(Verb, ConstView,
+                     int label);  // returns the time spent waiting for the last rank
   void meet();
   void leave();
   ConstView theirs(int rank, Range, DType) const;
-  void moved(int from, std::size_t bytes) { hub_.slots_[static_cast<std::size_t>(from)].moved += bytes; }
+  void moved(int from, std::size_t bytes) {
+    hub_.slots_[static_cast<std::size_t>(from)].moved += bytes;
+  }
   void reduce_part(View to, Range, Reduce::Op);
-  void gather_parts(View whole, const std::function<Range(int)>& in_theirs, const std::function<Range(int)>& in_whole);
+  void gather_parts(View whole, const std::function<Range(int)>& in_theirs,
+                    const std::function<Range(int)>& in_whole);
   void reduce_and_spread(View inout, Reduce::Op);
 
   ThreadHub& hub_;

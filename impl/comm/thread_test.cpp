@@ -1,4 +1,5 @@
-// Do the verbs on thread ranks give the right sums, for any count and N? Inputs are small integers, whose sums are exact.
+// Do the verbs on thread ranks give the right sums, for any count and N? Inputs are small integers,
+// whose sums are exact.
 #include "impl/comm/thread.hpp"
 
 #include <gtest/gtest.h>
@@ -17,9 +18,11 @@ struct Given {
   World& world;
 };
 
-// Runs body on every rank, each with a thread, a device and a communicator of its own; returns what was said.
+// Runs body on every rank, each with a thread, a device and a communicator of its own; returns what
+// was said.
 template <class Body>
-std::vector<std::string> on_ranks(int ranks, double timeout_s, Body body, Options::AllReduce algorithm = Options::AllReduce::composed) {
+std::vector<std::string> on_ranks(int ranks, double timeout_s, Body body,
+                                  Options::AllReduce algorithm = Options::AllReduce::composed) {
   ThreadHub hub(ranks, timeout_s, 0);
   std::vector<std::string> said(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
@@ -43,7 +46,9 @@ std::vector<std::string> on_ranks(int ranks, double timeout_s, Body body, Option
   return said;
 }
 
-float value(int rank, std::size_t i) { return static_cast<float>((static_cast<std::size_t>(rank) * 7 + i * 3) % 11); }
+float value(int rank, std::size_t i) {
+  return static_cast<float>((static_cast<std::size_t>(rank) * 7 + i * 3) % 11);
+}
 float sum(int ranks, std::size_t i) {
   float total = 0;
   for (int r = 0; r < ranks; ++r) total += value(r, i);
@@ -61,14 +66,19 @@ class Threads : public testing::TestWithParam<int> {};
 TEST_P(Threads, AllReduceOfAnyCount) {
   const int n = GetParam();
   for (auto algorithm : {Options::AllReduce::composed, Options::AllReduce::direct})
-    for (std::size_t count : {std::size_t{1}, std::size_t{2}, std::size_t{63}, std::size_t{1000}, std::size_t{40'001}})
-      on_ranks(n, 20, [&](const Given& g) {
-        const Buffer b = filled(g, count);
-        (void)g.comm.all_reduce(b.view(), {Reduce::Op::sum, DType::f32}, 0, Event::none());
-        g.device.drain();
-        for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(b.view().host<float>()[i], sum(n, i)) << n << " ranks, " << count;
-        EXPECT_EQ(g.comm.traffic().at({Verb::all_reduce, DType::f32}).payload, count * 4);
-      }, algorithm);
+    for (std::size_t count :
+         {std::size_t{1}, std::size_t{2}, std::size_t{63}, std::size_t{1000}, std::size_t{40'001}})
+      on_ranks(
+          n, 20,
+          [&](const Given& g) {
+            const Buffer b = filled(g, count);
+            (void)g.comm.all_reduce(b.view(), {Reduce::Op::sum, DType::f32}, 0, Event::none());
+            g.device.drain();
+            for (std::size_t i = 0; i < count; ++i)
+              ASSERT_EQ(b.view().host<float>()[i], sum(n, i)) << n << " ranks, " << count;
+            EXPECT_EQ(g.comm.traffic().at({Verb::all_reduce, DType::f32}).payload, count * 4);
+          },
+          algorithm);
 }
 
 TEST_P(Threads, ReduceScatterThenAllGatherIsAllReduce) {
@@ -77,8 +87,10 @@ TEST_P(Threads, ReduceScatterThenAllGatherIsAllReduce) {
   for (bool inside : {true, false})
     on_ranks(n, 20, [&](const Given& g) {
       const Buffer whole = filled(g, count), apart = filled(g, part);
-      const View mine = inside ? whole.view().slice({static_cast<std::size_t>(g.rank) * part, part}) : apart.view();
-      const Event reduced = g.comm.reduce_scatter(whole.view(), mine, {Reduce::Op::sum, DType::f32}, 0, Event::none());
+      const View mine = inside ? whole.view().slice({static_cast<std::size_t>(g.rank) * part, part})
+                               : apart.view();
+      const Event reduced = g.comm.reduce_scatter(whole.view(), mine, {Reduce::Op::sum, DType::f32},
+                                                  0, Event::none());
       (void)g.comm.all_gather(mine, whole.view(), 0, reduced);
       g.device.drain();
       for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(whole.view().host<float>()[i], sum(n, i));
@@ -90,10 +102,13 @@ TEST_P(Threads, AddsToWhatIsThereAndTakesTheMean) {
   const std::size_t part = 64, count = part * static_cast<std::size_t>(n);
   on_ranks(n, 20, [&](const Given& g) {
     const Buffer whole = filled(g, count), mine = filled(g, part);
-    (void)g.comm.reduce_scatter(whole.view(), mine.view(), {Reduce::Op::mean, DType::f32, Reduce::Write::add}, 0, Event::none());
+    (void)g.comm.reduce_scatter(whole.view(), mine.view(),
+                                {Reduce::Op::mean, DType::f32, Reduce::Write::add}, 0,
+                                Event::none());
     g.device.drain();
     for (std::size_t i = 0; i < part; ++i) {
-      const float mean = sum(n, static_cast<std::size_t>(g.rank) * part + i) * static_cast<float>(1.0 / n);
+      const float mean =
+          sum(n, static_cast<std::size_t>(g.rank) * part + i) * static_cast<float>(1.0 / n);
       ASSERT_EQ(mine.view().host<float>()[i], value(g.rank, i) + mean);
     }
   });
@@ -119,9 +134,11 @@ TEST(Volume, IsWhatARingSends) {
     for (int r = 0; r < n; ++r) {
       const std::size_t elements = 48, bytes = elements * 4;
       const auto un = static_cast<std::uint64_t>(n);
-      EXPECT_EQ(volume_bytes(Verb::reduce_scatter, elements, DType::f32, n, r), bytes * (un - 1) / un);
+      EXPECT_EQ(volume_bytes(Verb::reduce_scatter, elements, DType::f32, n, r),
+                bytes * (un - 1) / un);
       EXPECT_EQ(volume_bytes(Verb::all_gather, elements, DType::f32, n, r), bytes * (un - 1) / un);
-      EXPECT_EQ(volume_bytes(Verb::all_reduce, elements, DType::f32, n, r), 2 * bytes * (un - 1) / un);
+      EXPECT_EQ(volume_bytes(Verb::all_reduce, elements, DType::f32, n, r),
+                2 * bytes * (un - 1) / un);
     }
   // One element over three ranks: the two others send it to its owner, who sends it to both.
   EXPECT_EQ(volume_bytes(Verb::all_reduce, 1, DType::f64, 3, 0), 16u);
@@ -160,7 +177,8 @@ TEST(Failure, RanksThatDisagreeAreTold) {
     (void)g.comm.all_reduce(b.view(), {Reduce::Op::sum, DType::f32}, 0, Event::none());
     g.device.drain();
   });
-  EXPECT_NE((said[0] + said[1]).find("ranks disagree on what to do"), std::string::npos) << said[0] << said[1];
+  EXPECT_NE((said[0] + said[1]).find("ranks disagree on what to do"), std::string::npos)
+      << said[0] << said[1];
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// Who are the ranks, and how do they die together? World is not the transport: it exchanges a few host bytes that nobody
-// counts, and carries the first failure to every wait of every rank.
+// Who are the ranks, and how do they die together? World is not the transport: it exchanges a few
+// host bytes that nobody counts, and carries the first failure to every wait of every rank.
 #include <string>
 #include <vector>
 
@@ -23,9 +23,10 @@ class World {
   virtual ~World() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  virtual std::vector<std::string> gather(const std::string& mine) = 0;  // collective; everybody gets all, by rank
-  virtual void fail(const Failure&) noexcept = 0;                        // the first one wins
-  virtual void check() const = 0;                                        // throws PeerFailed if someone failed
+  virtual std::vector<std::string> gather(
+      const std::string& mine) = 0;                // collective; everybody gets all, by rank
+  virtual void fail(const Failure&) noexcept = 0;  // the first one wins
+  virtual void check() const = 0;                  // throws PeerFailed if someone failed
 };
 
 }  // namespace shardmark

@@ -12,7 +12,12 @@ struct BlockKept {
 class Gpt final : public Model {
  public:
   Gpt(Rank& r, const GptShape& s, const Architecture& a, const Options& o)
-      : Model(r, a, o), shape_(s), memory_(r.device.memory()), kept_(a.units.size()), statistics_(a.units.size()), blocks_(s.layers) {
+      : Model(r, a, o),
+        shape_(s),
+        memory_(r.device.memory()),
+        kept_(a.units.size()),
+        statistics_(a.units.size()),
+        blocks_(s.layers) {
     View rest = workspace_;
     grad_ = carve(rest, s.rows() * s.width);
     wide_ = carve(rest, 4 * s.rows() * s.width);
@@ -67,16 +72,20 @@ class Gpt final : public Model {
     const std::size_t md = rows() * shape_.width;
     View rest = kept_[at(u)].view();
     BlockKept& b = blocks_[at(u - 1)];
-    b.h1 = carve(rest, md), b.qkv = carve(rest, 3 * md), b.attended = carve(rest, md), b.middle = carve(rest, md);
-    b.h2 = carve(rest, md), b.wide = carve(rest, 4 * md), b.gelu = carve(rest, 4 * md), b.out = carve(rest, md);
+    b.h1 = carve(rest, md), b.qkv = carve(rest, 3 * md), b.attended = carve(rest, md),
+    b.middle = carve(rest, md);
+    b.h2 = carve(rest, md), b.wide = carve(rest, 4 * md), b.gelu = carve(rest, 4 * md),
+    b.out = carve(rest, md);
     rest = statistics_[at(u)].view();
     b.stats1 = carve(rest, 2 * rows()), b.stats2 = carve(rest, 2 * rows()), b.lse = rest;
   }
 
   // out(rows, to) = x(rows, from) w + bias (+ residual)
-  void linear(ConstView x, ConstView w, ConstView bias, ConstView residual, View out, std::size_t from, std::size_t to) {
+  void linear(ConstView x, ConstView w, ConstView bias, ConstView residual, View out,
+              std::size_t from, std::size_t to) {
     Matmul m;
-    m.a = x, m.b = w, m.c = out, m.bias = bias, m.residual = residual, m.m = rows(), m.n = to, m.k = from;
+    m.a = x, m.b = w, m.c = out, m.bias = bias, m.residual = residual, m.m = rows(), m.n = to,
+    m.k = from;
     product(m);
   }
   // dw(from, to) += x^T dy
@@ -100,7 +109,8 @@ class Gpt final : public Model {
     run(Embed{tokens_, weight(w, 0, 0), weight(w, 0, 1), output(0), shape_.width, shape_.sequence});
   }
   void embed_backward(Views g) {
-    run(EmbedBackward{tokens_, grad_, gradient(g, 0, 0), gradient(g, 0, 1), shape_.width, shape_.sequence});
+    run(EmbedBackward{tokens_, grad_, gradient(g, 0, 0), gradient(g, 0, 1), shape_.width,
+                      shape_.sequence});
   }
 
   void block_forward(int u, Views w) {
@@ -109,7 +119,8 @@ class Gpt final : public Model {
     const View x = output(u - 1);
     run(LayerNorm{x, weight(w, u, 0), weight(w, u, 1), b.h1, b.stats1, d});
     linear(b.h1, weight(w, u, 2), weight(w, u, 3), {}, b.qkv, d, 3 * d);
-    run(Attention{b.qkv, b.attended, b.lse, shape_.batch, shape_.sequence, shape_.heads, shape_.head_dim()});
+    run(Attention{b.qkv, b.attended, b.lse, shape_.batch, shape_.sequence, shape_.heads,
+                  shape_.head_dim()});
     linear(b.attended, weight(w, u, 4), weight(w, u, 5), x, b.middle, d, d);
     run(LayerNorm{b.middle, weight(w, u, 6), weight(w, u, 7), b.h2, b.stats2, d});
     linear(b.h2, weight(w, u, 8), weight(w, u, 9), {}, b.wide, d, 4 * d);
@@ -117,7 +128,8 @@ class Gpt final : public Model {
     linear(b.gelu, weight(w, u, 10), weight(w, u, 11), b.middle, b.out, 4 * d, d);
   }
 
-  // grad_ is the gradient of the residual stream: of this block's output before, of its input after.
+  // grad_ is the gradient of the residual stream: of this block's output before, of its input
+  // after.
   void block_backward(int u, Views w, Views g) {
     const std::size_t d = shape_.width, md = rows() * d;
     const BlockKept& b = blocks_[at(u - 1)];
@@ -128,16 +140,19 @@ class Gpt final : public Model {
     run(GeluBackward{b.wide, wide_, gradient(g, u, 9), 4 * d});
     weight_gradient(b.h2, wide_, gradient(g, u, 8), d, 4 * d);
     input_gradient(wide_, weight(w, u, 8), narrow_, d, 4 * d);
-    run(LayerNormBackward{narrow_, b.middle, weight(w, u, 6), b.stats2, grad_, gradient(g, u, 6), gradient(g, u, 7), d});
+    run(LayerNormBackward{narrow_, b.middle, weight(w, u, 6), b.stats2, grad_, gradient(g, u, 6),
+                          gradient(g, u, 7), d});
 
     bias_gradient(grad_, gradient(g, u, 5));
     weight_gradient(b.attended, grad_, gradient(g, u, 4), d, d);
     input_gradient(grad_, weight(w, u, 4), narrow_, d, d);
-    run(AttentionBackward{b.qkv, b.attended, b.lse, narrow_, dqkv, shape_.batch, shape_.sequence, shape_.heads, shape_.head_dim()});
+    run(AttentionBackward{b.qkv, b.attended, b.lse, narrow_, dqkv, shape_.batch, shape_.sequence,
+                          shape_.heads, shape_.head_dim()});
     bias_gradient(dqkv, gradient(g, u, 3));
     weight_gradient(b.h1, dqkv, gradient(g, u, 2), d, 3 * d);
     input_gradient(dqkv, weight(w, u, 2), narrow_, d, 3 * d);
-    run(LayerNormBackward{narrow_, output(u - 1), weight(w, u, 0), b.stats1, grad_, gradient(g, u, 0), gradient(g, u, 1), d});
+    run(LayerNormBackward{narrow_, output(u - 1), weight(w, u, 0), b.stats1, grad_,
+                          gradient(g, u, 0), gradient(g, u, 1), d});
   }
 
   struct HeadKept {
@@ -154,11 +169,14 @@ class Gpt final : public Model {
   void head_forward(Views w) {
     const int u = head();
     const HeadKept k = head_kept();
-    run(LayerNorm{output(u - 1), weight(w, u, 0), weight(w, u, 1), k.normed, k.stats, shape_.width});
+    run(LayerNorm{output(u - 1), weight(w, u, 0), weight(w, u, 1), k.normed, k.stats,
+                  shape_.width});
     Matmul m;
-    m.a = k.normed, m.b = weight(w, u, 2), m.c = k.logits, m.m = rows(), m.n = shape_.vocabulary, m.k = shape_.width, m.tb = true;
+    m.a = k.normed, m.b = weight(w, u, 2), m.c = k.logits, m.m = rows(), m.n = shape_.vocabulary,
+    m.k = shape_.width, m.tb = true;
     product(m);
-    run(CrossEntropy{k.logits, targets_, k.lse, losses_.view(), shape_.vocabulary, step_, micro_scale()});
+    run(CrossEntropy{k.logits, targets_, k.lse, losses_.view(), shape_.vocabulary, step_,
+                     micro_scale()});
   }
 
   void head_backward(Views w, Views g) {
@@ -167,14 +185,17 @@ class Gpt final : public Model {
     run(CrossEntropyBackward{targets_, k.lse, k.logits, shape_.vocabulary, micro_scale()});
     if (const View dw = gradient(g, u, 2)) {
       Matmul m;
-      m.a = k.logits, m.b = k.normed, m.c = dw, m.m = shape_.vocabulary, m.n = shape_.width, m.k = rows(), m.ta = true, m.adds = true;
+      m.a = k.logits, m.b = k.normed, m.c = dw, m.m = shape_.vocabulary, m.n = shape_.width,
+      m.k = rows(), m.ta = true, m.adds = true;
       product(m);
     }
     Matmul m;
-    m.a = k.logits, m.b = weight(w, u, 2), m.c = narrow_, m.m = rows(), m.n = shape_.width, m.k = shape_.vocabulary;
+    m.a = k.logits, m.b = weight(w, u, 2), m.c = narrow_, m.m = rows(), m.n = shape_.width,
+    m.k = shape_.vocabulary;
     product(m);
     run(Clear{grad_});
-    run(LayerNormBackward{narrow_, output(u - 1), weight(w, u, 0), k.stats, grad_, gradient(g, u, 0), gradient(g, u, 1), shape_.width});
+    run(LayerNormBackward{narrow_, output(u - 1), weight(w, u, 0), k.stats, grad_,
+                          gradient(g, u, 0), gradient(g, u, 1), shape_.width});
   }
 
   GptShape shape_;
@@ -186,7 +207,8 @@ class Gpt final : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> make_gpt(Rank& r, const GptShape& s, const Architecture& a, const Options& o) {
+std::unique_ptr<Model> make_gpt(Rank& r, const GptShape& s, const Architecture& a,
+                                const Options& o) {
   return std::make_unique<Gpt>(r, s, a, o);
 }
 

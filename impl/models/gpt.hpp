@@ -1,7 +1,8 @@
 #pragma once
-// A decoder-only transformer as GPT-2 (Radford et al. 2019): learned positions, LayerNorm before attention and MLP, causal
-// attention, GELU, cross-entropy over bytes; the head shares the embedding's weights where tied. Units: embedding, blocks,
-// head. Weights are stored (in, out), the embedding and the head (vocabulary, width).
+// A decoder-only transformer as GPT-2 (Radford et al. 2019): learned positions, LayerNorm before
+// attention and MLP, causal attention, GELU, cross-entropy over bytes; the head shares the
+// embedding's weights where tied. Units: embedding, blocks, head. Weights are stored (in, out), the
+// embedding and the head (vocabulary, width).
 #include "impl/models/model.hpp"
 
 namespace shardmark {

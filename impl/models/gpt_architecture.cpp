@@ -1,5 +1,5 @@
-// What is a GPT, as data? Parameters with their starts (GPT-2's: normal 0.02, projections into the residual stream divided
-// by sqrt(2 layers)), and the products of each unit.
+// What is a GPT, as data? Parameters with their starts (GPT-2's: normal 0.02, projections into the
+// residual stream divided by sqrt(2 layers)), and the products of each unit.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -14,9 +14,11 @@ class Builder {
   explicit Builder(const GptShape& s) : s_(s) {}
 
   Architecture build() {
-    a_.name = fmt::format("gpt:layers={},width={},heads={},tied={}", s_.layers, s_.width, s_.heads, s_.tied ? 1 : 0);
+    a_.name = fmt::format("gpt:layers={},width={},heads={},tied={}", s_.layers, s_.width, s_.heads,
+                          s_.tied ? 1 : 0);
     a_.rows = s_.rows();
-    a_.workspace = 6 * a_.rows * s_.width;  // gradients: the residual stream, a wide one (4), a narrow one
+    a_.workspace =
+        6 * a_.rows * s_.width;  // gradients: the residual stream, a wide one (4), a narrow one
     embedding();
     for (std::size_t i = 0; i < s_.layers; ++i) block(i);
     head();
@@ -46,7 +48,9 @@ class Builder {
     const double into_residual = 0.02 / std::sqrt(2.0 * static_cast<double>(s_.layers));
     Unit u;
     u.name = fmt::format("block {}", i);
-    const auto add = [&](const char* name, std::size_t size, Init init) { u.uses.push_back(parameter(at + name, size, init)); };
+    const auto add = [&](const char* name, std::size_t size, Init init) {
+      u.uses.push_back(parameter(at + name, size, init));
+    };
     add("ln1.gain", d, constant(1)), add("ln1.bias", d, constant(0));
     add("qkv.weight", d * 3 * d, bell(0.02)), add("qkv.bias", 3 * d, constant(0));
     add("proj.weight", d * d, bell(into_residual)), add("proj.bias", d, constant(0));
@@ -56,19 +60,22 @@ class Builder {
     u.activation = 16 * m * d;
     u.statistics = 4 * m + s_.batch * s_.heads * t;
 
-    const double tiles = static_cast<double>(s_.batch * s_.heads) / 2;  // half lies above the diagonal
+    const double tiles =
+        static_cast<double>(s_.batch * s_.heads) / 2;  // half lies above the diagonal
     const auto forward = [&](std::size_t in, std::size_t out, bool residual) {
       u.forward.push_back({m, out, in, false, false, false, true, residual, 1, false});
       u.backward.push_back({in, out, m, true, false, true, false, false, 1, false});
       u.backward.push_back({m, in, out, false, true, false, false, false, 1, false});
     };
-    const auto tile = [&](std::vector<Product>& to, std::size_t n, std::size_t k, bool ta, bool tb) {
+    const auto tile = [&](std::vector<Product>& to, std::size_t n, std::size_t k, bool ta,
+                          bool tb) {
       to.push_back({t, n, k, ta, tb, false, false, false, tiles, true});
     };
-    forward(d, 3 * d, false), forward(d, d, true), forward(d, 4 * d, false), forward(4 * d, d, true);
-    tile(u.forward, t, h, false, true), tile(u.forward, h, t, false, false);     // q k^T, p v
-    tile(u.backward, h, t, true, false), tile(u.backward, t, h, false, true);    // dv, dp
-    tile(u.backward, h, t, false, false), tile(u.backward, h, t, true, false);   // dq, dk
+    forward(d, 3 * d, false), forward(d, d, true), forward(d, 4 * d, false),
+        forward(4 * d, d, true);
+    tile(u.forward, t, h, false, true), tile(u.forward, h, t, false, false);    // q k^T, p v
+    tile(u.backward, h, t, true, false), tile(u.backward, t, h, false, true);   // dv, dp
+    tile(u.backward, h, t, false, false), tile(u.backward, h, t, true, false);  // dq, dk
     a_.units.push_back(std::move(u));
   }
 
@@ -81,7 +88,8 @@ class Builder {
     u.activation = m * d + m * v;
     u.statistics = 3 * m;
     u.forward = {{m, v, d, false, true, false, false, false, 1, false}};
-    u.backward = {{v, d, m, true, false, true, false, false, 1, false}, {m, d, v, false, false, false, false, false, 1, false}};
+    u.backward = {{v, d, m, true, false, true, false, false, 1, false},
+                  {m, d, v, false, false, false, false, false, 1, false}};
     a_.units.push_back(std::move(u));
   }
 

@@ -13,12 +13,15 @@ Architecture mlp_architecture(const MlpShape& s) {
   a.workspace = 2 * s.rows() * s.width;  // the gradient of one layer's input and of the next
   for (std::size_t i = 0; i < s.layers; ++i) {
     const std::size_t in = s.width, out = s.out(i), m = s.rows();
-    // The first layer's input has `context` ones a row; the others' about as many of variance one as they are wide.
+    // The first layer's input has `context` ones a row; the others' about as many of variance one
+    // as they are wide.
     const double fan_in = static_cast<double>(i == 0 ? MlpShape::context : in);
     Unit u;
     u.name = fmt::format("layer {}", i);
     const int w = static_cast<int>(a.parameters.size());
-    a.parameters.push_back({fmt::format("l{}.weight", i), in * out, {Init::Kind::bell, static_cast<float>(1 / std::sqrt(fan_in))}});
+    a.parameters.push_back({fmt::format("l{}.weight", i),
+                            in * out,
+                            {Init::Kind::bell, static_cast<float>(1 / std::sqrt(fan_in))}});
     a.parameters.push_back({fmt::format("l{}.bias", i), out, {}});
     u.uses = {w, w + 1};
     u.forward = {{m, out, in, false, false, false, true, false, 1, false}};
@@ -48,7 +51,8 @@ class Mlp final : public Model {
     const Unit& unit = architecture_.units[i];
     Layer& layer = layers_[i];
     layer.kept = activation(unit.activation);
-    if (unit.statistics) layer.statistics = memory_.alloc(unit.statistics, DType::f32, Tag::activation, queue_);
+    if (unit.statistics)
+      layer.statistics = memory_.alloc(unit.statistics, DType::f32, Tag::activation, queue_);
     View rest = layer.kept.view();
     layer.in = i == 0 ? carve(rest, rows() * shape_.width) : layers_[i - 1].out;
     layer.before = carve(rest, rows() * shape_.out(i));
@@ -60,7 +64,8 @@ class Mlp final : public Model {
     m.m = rows(), m.n = shape_.out(i), m.k = shape_.width;
     product(m);
     if (last)
-      run(CrossEntropy{layer.before, targets_, layer.statistics.view(), losses_.view(), shape_.vocabulary, step_, micro_scale()});
+      run(CrossEntropy{layer.before, targets_, layer.statistics.view(), losses_.view(),
+                       shape_.vocabulary, step_, micro_scale()});
     else
       run(Gelu{layer.before, layer.out});
     return span.end();
@@ -74,19 +79,22 @@ class Mlp final : public Model {
     const View grad = last ? layer.before : grads_[i % 2];
     Span span = queue_.begin(Phase::backward, u, after);
     if (last) {
-      run(CrossEntropyBackward{targets_, layer.statistics.view(), grad, shape_.vocabulary, micro_scale()});
+      run(CrossEntropyBackward{targets_, layer.statistics.view(), grad, shape_.vocabulary,
+                               micro_scale()});
       if (db) run(ColumnSum{grad, db});
     } else {
       run(GeluBackward{layer.before, grad, db, shape_.out(i)});
     }
     Matmul m;
     if (dw) {
-      m.a = layer.in, m.b = grad, m.c = dw, m.m = shape_.width, m.n = shape_.out(i), m.k = rows(), m.ta = true, m.adds = true;
+      m.a = layer.in, m.b = grad, m.c = dw, m.m = shape_.width, m.n = shape_.out(i), m.k = rows(),
+      m.ta = true, m.adds = true;
       product(m);
     }
     if (i > 0) {
       m = {};
-      m.a = grad, m.b = weight(w, i, 0), m.c = grads_[(i - 1) % 2], m.m = rows(), m.n = shape_.width, m.k = shape_.out(i), m.tb = true;
+      m.a = grad, m.b = weight(w, i, 0), m.c = grads_[(i - 1) % 2], m.m = rows(),
+      m.n = shape_.width, m.k = shape_.out(i), m.tb = true;
       product(m);
     }
     const Event done = span.end();
@@ -115,7 +123,8 @@ class Mlp final : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> make_mlp(Rank& r, const MlpShape& s, const Architecture& a, const Options& o) {
+std::unique_ptr<Model> make_mlp(Rank& r, const MlpShape& s, const Architecture& a,
+                                const Options& o) {
   return std::make_unique<Mlp>(r, s, a, o);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// A multilayer perceptron that reads the last bytes one-hot and predicts the next: linear, GELU, linear, GELU, linear
-// (the course's three layers, at any width and depth). Units: the layers. Weights are stored (in, out).
+// A multilayer perceptron that reads the last bytes one-hot and predicts the next: linear, GELU,
+// linear, GELU, linear (the course's three layers, at any width and depth). Units: the layers.
+// Weights are stored (in, out).
 #include "impl/models/model.hpp"
 
 namespace shardmark {

@@ -51,7 +51,8 @@ std::size_t Model::largest_scratch(const Architecture& a, const ScratchBytes& by
   return largest;
 }
 
-void Model::claim(Claim& c, const Architecture& a, const Options& o, const ScratchBytes& scratch_bytes) {
+void Model::claim(Claim& c, const Architecture& a, const Options& o,
+                  const ScratchBytes& scratch_bytes) {
   double activation = 0, statistics = 0;
   for (const Unit& u : a.units) {
     activation += static_cast<double>(u.activation);

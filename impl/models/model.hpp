@@ -1,6 +1,7 @@
 #pragma once
-// How does a model run? Unit by unit, on a device, forward and backward by hand. It never knows how weights are stored: it
-// is given one view a parameter, and an empty one is an error (for a gradient: a frozen parameter).
+// How does a model run? Unit by unit, on a device, forward and backward by hand. It never knows how
+// weights are stored: it is given one view a parameter, and an empty one is an error (for a
+// gradient: a frozen parameter).
 #include <memory>
 
 #include "impl/architecture.hpp"
@@ -9,7 +10,8 @@
 
 namespace shardmark {
 
-// What one rank trains on in one step; the host's memory stays as it is until the device is drained.
+// What one rank trains on in one step; the host's memory stays as it is until the device is
+// drained.
 struct MicroBatch {
   ConstView tokens, targets;  // i32 (batch * sequence)
 };
@@ -26,20 +28,24 @@ class Model {
   const Architecture& architecture() const { return architecture_; }
   void load(const Batch&, int micro);
   virtual Event forward(int unit, Views weights, Event after) = 0;
-  // Adds to grads: the owner clears. Mean over the micro-batch, divided by the micro-steps of a step.
+  // Adds to grads: the owner clears. Mean over the micro-batch, divided by the micro-steps of a
+  // step.
   virtual Event backward(int unit, Views weights, Views grads, Event after) = 0;
-  ConstView losses() const { return losses_.view(); }  // f64[steps]: of this rank, mean over its tokens and micro-steps
+  ConstView losses() const {
+    return losses_.view();
+  }  // f64[steps]: of this rank, mean over its tokens and micro-steps
 
-  // Activations, workspace and scratch, from shapes; scratch_bytes: what the device asks for a product.
+  // Activations, workspace and scratch, from shapes; scratch_bytes: what the device asks for a
+  // product.
   using ScratchBytes = std::function<std::size_t(const Matmul&)>;
   static void claim(Claim&, const Architecture&, const Options&, const ScratchBytes&);
 
  protected:
-  Buffer activation(std::size_t elements);               // taken in forward, given back behind backward
-  View carve(View& rest, std::size_t elements) const;    // the next elements of a buffer
+  Buffer activation(std::size_t elements);  // taken in forward, given back behind backward
+  View carve(View& rest, std::size_t elements) const;  // the next elements of a buffer
   void give_back(Buffer& b, Event after) { b.give_back(after); }
   void run(Op op) { queue_.run(std::move(op)); }
-  void product(Matmul);                                  // with the scratch
+  void product(Matmul);  // with the scratch
   std::size_t rows() const { return architecture_.rows; }
   double micro_scale() const { return 1.0 / options_.accumulate; }
 

@@ -1,5 +1,5 @@
-// Are the hand-written backward passes right? Against an independent forward pass in double, written here from the papers'
-// formulas, and its finite differences over every parameter.
+// Are the hand-written backward passes right? Against an independent forward pass in double,
+// written here from the papers' formulas, and its finite differences over every parameter.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -37,8 +37,8 @@ Corpus corpus() {
   return Corpus(bytes, {batch, sequence, 1, 0, 1, 1, 3});
 }
 
-// One forward and backward of the product's own model on the CPU; weights moved away from their start, where biases are
-// zero and gains one, so that no term can hide.
+// One forward and backward of the product's own model on the CPU; weights moved away from their
+// start, where biases are zero and gains one, so that no term can hide.
 Outcome measured(const std::string& name, const Architecture& a) {
   CpuDevice device({});
   Alone world;
@@ -46,19 +46,22 @@ Outcome measured(const std::string& name, const Architecture& a) {
   Rank rank{world, comm, device};
   const Options o;
   const Layout layout(a, o, 1, 0, false);
-  State params(device, layout, Tag::parameter, DType::f32, Form::whole), grads(device, layout, Tag::gradient, DType::f32, Form::whole);
+  State params(device, layout, Tag::parameter, DType::f32, Form::whole),
+      grads(device, layout, Tag::gradient, DType::f32, Form::whole);
   params.initialize(a, 11);
   const auto model = make_model(rank, name, a, o, sequence, batch);
   Outcome out;
   for (int p = 0; p < layout.parameters(); ++p)
-    for (std::size_t i = 0; const float& w : params.views()[static_cast<std::size_t>(p)].host<float>()) {
+    for (std::size_t i = 0;
+         const float& w : params.views()[static_cast<std::size_t>(p)].host<float>()) {
       const_cast<float&>(w) += 0.1f * std::sin(static_cast<float>(p + 1) * static_cast<float>(++i));
       out.parameters.push_back(w);
     }
   const Corpus c = corpus();
   model->load(c.batch(0), 0);
   for (int u = 0; u < layout.units(); ++u) model->forward(u, params.views(), Event::none());
-  for (int u = layout.units(); u-- > 0;) model->backward(u, params.views(), grads.views(), Event::none());
+  for (int u = layout.units(); u-- > 0;)
+    model->backward(u, params.views(), grads.views(), Event::none());
   device.drain();
   for (const View& g : grads.views())
     for (float x : g.host<float>()) out.gradients.push_back(x);
@@ -70,7 +73,8 @@ void expect_right(const std::string& name) {
   const Architecture a = make_architecture(name, sequence, batch);
   Outcome m = measured(name, a);
   const Corpus c = corpus();
-  const reference::Input in{c.batch(0).micros[0].tokens.host<std::int32_t>(), c.batch(0).micros[0].targets.host<std::int32_t>(), batch, sequence};
+  const reference::Input in{c.batch(0).micros[0].tokens.host<std::int32_t>(),
+                            c.batch(0).micros[0].targets.host<std::int32_t>(), batch, sequence};
   const auto loss = [&] { return reference::loss(a, in, m.parameters); };
   EXPECT_NEAR(m.loss, loss(), 1e-5) << name;
   double worst = 0, squares = 0;
@@ -100,12 +104,13 @@ TEST(Model, MlpBackwardIsTheDerivativeOfItsForward) {
 }
 
 TEST(Model, CountsParametersAsTheLiteratureDoes) {
-  // GPT-2 small without its vocabulary: 12 layers of 12 d^2 + 13 d, the last norm 2 d, positions T d (d = 768, T = 1024);
-  // with 256 bytes instead of 50,257 tokens the embedding is 256 d.
+  // GPT-2 small without its vocabulary: 12 layers of 12 d^2 + 13 d, the last norm 2 d, positions T
+  // d (d = 768, T = 1024); with 256 bytes instead of 50,257 tokens the embedding is 256 d.
   const std::size_t d = 768;
   EXPECT_EQ(make_architecture("gpt:layers=12,width=768,heads=12", 1024).parameter_count(),
             124'439'808 - (50'257 - 256) * d);
-  EXPECT_EQ(make_architecture("mlp-3x1024", 1).parameter_count(), 2 * (1024 * 1024 + 1024) + 1024 * 256 + 256u);
+  EXPECT_EQ(make_architecture("mlp-3x1024", 1).parameter_count(),
+            2 * (1024 * 1024 + 1024) + 1024 * 256 + 256u);
 }
 
 TEST(Model, AWeightThatIsNotHereIsAnError) {
@@ -129,11 +134,17 @@ TEST(Model, RefusesShapesThatDoNotFit) {
     }
     return std::string("accepted");
   };
-  EXPECT_EQ(sentence("gpt:layers=2,width=10,heads=3"), "model 'gpt:layers=2,width=10,heads=3': width 10 is not divisible by heads 3");
-  EXPECT_EQ(sentence("gpt:layers=2,width=10"), "model 'gpt:layers=2,width=10': heads must be 1 or more");
-  EXPECT_EQ(sentence("gpt:layers=x,width=10,heads=1"), "model 'gpt:layers=x,width=10,heads=1': layers is 'x', but must be a whole number");
-  EXPECT_EQ(sentence("mlp:deep=1"), "model 'mlp:deep=1': 'deep=1' is not a field of this family, which takes layers, width");
-  EXPECT_NE(sentence("lstm").find("unknown model 'lstm': it may be mlp-3x1024, gpt-nano"), std::string::npos);
+  EXPECT_EQ(sentence("gpt:layers=2,width=10,heads=3"),
+            "model 'gpt:layers=2,width=10,heads=3': width 10 is not divisible by heads 3");
+  EXPECT_EQ(sentence("gpt:layers=2,width=10"),
+            "model 'gpt:layers=2,width=10': heads must be 1 or more");
+  EXPECT_EQ(sentence("gpt:layers=x,width=10,heads=1"),
+            "model 'gpt:layers=x,width=10,heads=1': layers is 'x', but must be a whole number");
+  EXPECT_EQ(
+      sentence("mlp:deep=1"),
+      "model 'mlp:deep=1': 'deep=1' is not a field of this family, which takes layers, width");
+  EXPECT_NE(sentence("lstm").find("unknown model 'lstm': it may be mlp-3x1024, gpt-nano"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// What is the loss of these models, by the papers' formulas? For tests: plain loops in double over the parameters in order,
-// sharing no code with the product.
+// What is the loss of these models, by the papers' formulas? For tests: plain loops in double over
+// the parameters in order, sharing no code with the product.
 #include <cmath>
 #include <cstdio>
 #include <span>
@@ -41,15 +41,18 @@ inline Matrix linear(const Matrix& x, const Matrix& w, const std::vector<double>
 }
 inline Matrix gelu(Matrix x) {
   for (auto& row : x)
-    for (double& v : row) v = 0.5 * v * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)));
+    for (double& v : row)
+      v = 0.5 * v * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)));
   return x;
 }
-inline Matrix layer_norm(Matrix x, const std::vector<double>& gain, const std::vector<double>& bias) {
+inline Matrix layer_norm(Matrix x, const std::vector<double>& gain,
+                         const std::vector<double>& bias) {
   for (auto& row : x) {
     double mean = 0, variance = 0;
     for (double v : row) mean += v / static_cast<double>(row.size());
     for (double v : row) variance += (v - mean) * (v - mean) / static_cast<double>(row.size());
-    for (std::size_t i = 0; i < row.size(); ++i) row[i] = (row[i] - mean) / std::sqrt(variance + 1e-5) * gain[i] + bias[i];
+    for (std::size_t i = 0; i < row.size(); ++i)
+      row[i] = (row[i] - mean) / std::sqrt(variance + 1e-5) * gain[i] + bias[i];
   }
   return x;
 }
@@ -67,12 +70,14 @@ inline Matrix attention(const Matrix& qkv, std::size_t d, std::size_t heads, std
       double sum = 0;
       for (std::size_t past = first; past <= row; ++past) {
         double dot = 0;
-        for (std::size_t i = 0; i < h; ++i) dot += qkv[row][head * h + i] * qkv[past][d + head * h + i];
+        for (std::size_t i = 0; i < h; ++i)
+          dot += qkv[row][head * h + i] * qkv[past][d + head * h + i];
         p.push_back(std::exp(dot / std::sqrt(static_cast<double>(h))));
         sum += p.back();
       }
       for (std::size_t past = first; past <= row; ++past)
-        for (std::size_t i = 0; i < h; ++i) out[row][head * h + i] += p[past - first] / sum * qkv[past][2 * d + head * h + i];
+        for (std::size_t i = 0; i < h; ++i)
+          out[row][head * h + i] += p[past - first] / sum * qkv[past][2 * d + head * h + i];
     }
   return out;
 }
@@ -81,14 +86,17 @@ inline double cross_entropy(const Matrix& logits, std::span<const std::int32_t> 
   for (std::size_t r = 0; r < logits.size(); ++r) {
     double sum = 0;
     for (double l : logits[r]) sum += std::exp(l);
-    loss += (std::log(sum) - logits[r][static_cast<std::size_t>(targets[r])]) / static_cast<double>(logits.size());
+    loss += (std::log(sum) - logits[r][static_cast<std::size_t>(targets[r])]) /
+            static_cast<double>(logits.size());
   }
   return loss;
 }
 
-inline double gpt_loss(const Architecture& a, const Input& in, const std::vector<double>& parameters) {
+inline double gpt_loss(const Architecture& a, const Input& in,
+                       const std::vector<double>& parameters) {
   std::size_t layers = 0, d = 0, heads = 0, tied = 0;
-  std::sscanf(a.name.c_str(), "gpt:layers=%zu,width=%zu,heads=%zu,tied=%zu", &layers, &d, &heads, &tied);
+  std::sscanf(a.name.c_str(), "gpt:layers=%zu,width=%zu,heads=%zu,tied=%zu", &layers, &d, &heads,
+              &tied);
   Reader read(parameters);
   const Matrix table = read.matrix(256, d), positions = read.matrix(in.sequence, d);
   Matrix x(in.tokens.size());
@@ -106,7 +114,8 @@ inline double gpt_loss(const Architecture& a, const Input& in, const std::vector
     const auto bfc = read.vector(4 * d);
     const Matrix wout = read.matrix(4 * d, d);
     const auto bout = read.vector(d);
-    add(x, linear(attention(linear(layer_norm(x, g1, b1), wqkv, bqkv), d, heads, in.sequence), wproj, bproj));
+    add(x, linear(attention(linear(layer_norm(x, g1, b1), wqkv, bqkv), d, heads, in.sequence),
+                  wproj, bproj));
     add(x, linear(gelu(linear(layer_norm(x, g2, b2), wfc, bfc)), wout, bout));
   }
   const auto g = read.vector(d), b = read.vector(d);
@@ -114,10 +123,12 @@ inline double gpt_loss(const Architecture& a, const Input& in, const std::vector
   Matrix transposed(d, std::vector<double>(256));
   for (std::size_t v = 0; v < 256; ++v)
     for (std::size_t i = 0; i < d; ++i) transposed[i][v] = head[v][i];
-  return cross_entropy(linear(layer_norm(x, g, b), transposed, std::vector<double>(256)), in.targets);
+  return cross_entropy(linear(layer_norm(x, g, b), transposed, std::vector<double>(256)),
+                       in.targets);
 }
 
-inline double mlp_loss(const Architecture& a, const Input& in, const std::vector<double>& parameters) {
+inline double mlp_loss(const Architecture& a, const Input& in,
+                       const std::vector<double>& parameters) {
   std::size_t layers = 0, width = 0;
   std::sscanf(a.name.c_str(), "mlp:layers=%zu,width=%zu", &layers, &width);
   Reader read(parameters);

@@ -18,11 +18,13 @@ struct FreeForm {
 };
 std::span<const FreeForm> free_forms();
 
-// model: a preset ("gpt-nano") or a free form ("gpt:layers=4,width=256,heads=8", "mlp:layers=3,width=1024"). Throws
-// InputError in one sentence where it is neither, or where its figures do not fit each other.
-Architecture make_architecture(const std::string& model, std::size_t sequence, std::size_t batch = 1);
+// model: a preset ("gpt-nano") or a free form ("gpt:layers=4,width=256,heads=8",
+// "mlp:layers=3,width=1024"). Throws InputError in one sentence where it is neither, or where its
+// figures do not fit each other.
+Architecture make_architecture(const std::string& model, std::size_t sequence,
+                               std::size_t batch = 1);
 // The same, together with what runs it; architecture and options must outlive the model.
-std::unique_ptr<Model> make_model(Rank&, const std::string& model, const Architecture&, const Options&,
-                                  std::size_t sequence, std::size_t batch);
+std::unique_ptr<Model> make_model(Rank&, const std::string& model, const Architecture&,
+                                  const Options&, std::size_t sequence, std::size_t batch);
 
 }  // namespace shardmark

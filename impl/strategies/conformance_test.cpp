@@ -1,5 +1,6 @@
-// Do all strategies train the same model, for the bytes and calls that they claim? Over the registry, on thread ranks:
-// every strategy here is held against ddp, and ddp against one rank that sees the whole batch.
+// Do all strategies train the same model, for the bytes and calls that they claim? Over the
+// registry, on thread ranks: every strategy here is held against ddp, and ddp against one rank that
+// sees the whole batch.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +14,8 @@ constexpr int all_ranks[] = {1, 2, 3, 4, 5, 7, 8};
 
 std::vector<std::uint8_t> some_text() {
   std::vector<std::uint8_t> bytes;
-  for (int i = 0; i < 4000; ++i) bytes.push_back(static_cast<std::uint8_t>(32 + (i * i / 7 + i % 13 * 5) % 90));
+  for (int i = 0; i < 4000; ++i)
+    bytes.push_back(static_cast<std::uint8_t>(32 + (i * i / 7 + i % 13 * 5) % 90));
   return bytes;
 }
 
@@ -42,18 +44,23 @@ std::string against_claim(const Training& t, const TrainingReport& r) {
       for (const auto& side : {held, r.claims.exact})
         for (const auto& [what, unused] : side)
           if (held[what] != (r.claims.exact.contains(what) ? r.claims.exact.at(what) : 0))
-            wrong += fmt::format("\nrank {} step {}: {} {} measured {}", rank, step, name(what.first), name(what.second), held[what]);
+            wrong += fmt::format("\nrank {} step {}: {} {} measured {}", rank, step,
+                                 name(what.first), name(what.second), held[what]);
       const auto& sent = r.ranks[rank].traffic_by_step[step];
-      if (sent.size() != r.claims.exact_calls.size()) wrong += fmt::format("\nrank {} step {}: other verbs than claimed", rank, step);
+      if (sent.size() != r.claims.exact_calls.size())
+        wrong += fmt::format("\nrank {} step {}: other verbs than claimed", rank, step);
       for (const auto& [what, claim] : r.claims.exact_calls) {
         Traffic measured = sent.contains(what) ? sent.at(what) : Traffic{};
-        if (what.second == DType::f64 && rank > 0) measured.volume = claim.volume;  // a scalar is not cut evenly
+        if (what.second == DType::f64 && rank > 0)
+          measured.volume = claim.volume;  // a scalar is not cut evenly
         if (!(measured == claim))
-          wrong += fmt::format("\nrank {} step {}: {} {} calls {} payload {} volume {}", rank, step, name(what.first),
-                               name(what.second), measured.calls, measured.payload, measured.volume);
+          wrong += fmt::format("\nrank {} step {}: {} {} calls {} payload {} volume {}", rank, step,
+                               name(what.first), name(what.second), measured.calls,
+                               measured.payload, measured.volume);
       }
     }
-    if (!r.ranks[rank].left_over.empty()) wrong += fmt::format("\nrank {} keeps something that should be gone", rank);
+    if (!r.ranks[rank].left_over.empty())
+      wrong += fmt::format("\nrank {} keeps something that should be gone", rank);
   }
   return wrong.empty() ? wrong : t.strategy + " at N=" + std::to_string(t.ranks) + wrong;
 }
@@ -63,11 +70,13 @@ void expect_same(const TrainingReport& a, const TrainingReport& b, const std::st
     EXPECT_EQ(a.ranks[0].parameters, b.ranks[r].parameters) << what << ", rank " << r;
     EXPECT_EQ(a.ranks[0].parameter_hash, b.ranks[r].parameter_hash) << what << ", rank " << r;
     EXPECT_EQ(a.ranks[r].loss, b.ranks[r].loss) << what << ", rank " << r;
-    // The same on every rank; between strategies squares may be added in the order of other segments.
+    // The same on every rank; between strategies squares may be added in the order of other
+    // segments.
     EXPECT_EQ(b.ranks[0].norm_before, b.ranks[r].norm_before) << what << ", rank " << r;
     ASSERT_EQ(a.ranks[0].norm_before.size(), b.ranks[r].norm_before.size()) << what;
     for (std::size_t i = 0; i < a.ranks[0].norm_before.size(); ++i)
-      EXPECT_NEAR(b.ranks[r].norm_before[i] / a.ranks[0].norm_before[i], 1, 1e-13) << what << ", step " << i;
+      EXPECT_NEAR(b.ranks[r].norm_before[i] / a.ranks[0].norm_before[i], 1, 1e-13)
+          << what << ", step " << i;
   }
 }
 
@@ -79,7 +88,8 @@ TEST_P(Conformance, EqualsDdpBitForBitAndItsOwnClaim) {
         Training t = tiny(model, GetParam(), ranks);
         t.overlap = overlap;
         const TrainingReport r = train(t);
-        expect_same(ddp, r, fmt::format("{} {} N={} overlap {}", model, t.strategy, ranks, overlap));
+        expect_same(ddp, r,
+                    fmt::format("{} {} N={} overlap {}", model, t.strategy, ranks, overlap));
         EXPECT_EQ(against_claim(t, r), "");
       }
     }
@@ -90,7 +100,8 @@ TEST_P(Conformance, IsTheSameForEveryBucketSizeAndWithoutClipping) {
   t.options.clip = 0;
   const TrainingReport first = train(t);
   EXPECT_TRUE(first.ranks[0].norm_before.empty());
-  for (std::size_t bucket : {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{1'000'000}})
+  for (std::size_t bucket :
+       {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{1'000'000}})
     for (int buckets : {1, 3}) {
       t.options.bucket_elements = bucket, t.options.buckets = buckets;
       const TrainingReport r = train(t);
@@ -108,7 +119,8 @@ TEST_P(Conformance, AddsMicroStepsAndLosesNone) {
   const TrainingReport r = train(t);
   expect_same(train(same), r, strategy + " k=2");
   EXPECT_EQ(against_claim(t, r), "");
-  // The same samples in one batch of twice the size: micro-step m of rank r is sample 2 (3 m + r) and the next.
+  // The same samples in one batch of twice the size: micro-step m of rank r is sample 2 (3 m + r)
+  // and the next.
   Training one = tiny(gpt, "ddp", 1);
   one.batch = 12;
   const TrainingReport whole = train(one);
@@ -130,8 +142,10 @@ TEST_P(Conformance, EqualsOneRankThatSeesTheWholeBatch) {
         double loss = 0;
         for (const RankReport& rank : r.ranks) loss += rank.loss[step] / ranks;
         EXPECT_NEAR(loss, whole.ranks[0].loss[step], 2e-5) << model << " N=" << ranks;
-        // Before clipping: a sum where a mean was meant would be N times too large, and Adam would hide it.
-        EXPECT_NEAR(r.ranks[0].norm_before[step], whole.ranks[0].norm_before[step], 2e-5) << model << " N=" << ranks;
+        // Before clipping: a sum where a mean was meant would be N times too large, and Adam would
+        // hide it.
+        EXPECT_NEAR(r.ranks[0].norm_before[step], whole.ranks[0].norm_before[step], 2e-5)
+            << model << " N=" << ranks;
         EXPECT_LE(r.ranks[0].norm_after[step], 0.5);
       }
     }
@@ -179,7 +193,8 @@ std::vector<std::string> names() {
   for (const auto& [name, entry] : strategies()) all.push_back(name);
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(AllStrategies, Conformance, testing::ValuesIn(names()), [](const auto& i) { return i.param; });
+INSTANTIATE_TEST_SUITE_P(AllStrategies, Conformance, testing::ValuesIn(names()),
+                         [](const auto& i) { return i.param; });
 
 }  // namespace
 }  // namespace shardmark

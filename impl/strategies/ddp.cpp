@@ -1,9 +1,10 @@
-// DDP: every rank keeps everything; gradients are averaged over ranks behind the last backward of a step, bucket by bucket.
+// DDP: every rank keeps everything; gradients are averaged over ranks behind the last backward of a
+// step, bucket by bucket.
 //
-//   Li et al. 2020, section 3                            this file
-//   1  gradients on the own batch                        forward, backward (k micro-batches add up)
-//   2  a bucket that is complete is all-reduced          all_reduce, while earlier units are still in backward
-//   3  every rank makes the same update                  adam_.update of the whole
+//   Li et al. 2020, section 3                        this file
+//   1  gradients on the own batch                    forward, backward (k micro-batches add up)
+//   2  a bucket that is complete is all-reduced      all_reduce, behind the last backward
+//   3  every rank makes the same update              adam_.update of the whole
 #include "impl/strategies/strategy.hpp"
 
 namespace shardmark {
@@ -26,7 +27,9 @@ class Ddp final : public Strategy {
       : Strategy(rank, model, layout, o),
         params_(device_, layout, Tag::parameter, o.precision.parameter, Form::whole),
         grads_(device_, layout, Tag::gradient, o.precision.gradient, Form::whole, Which::trainable),
-        adam_(rank, layout, o, Form::whole), norm_(rank, layout, o), reduced_(layout) {}
+        adam_(rank, layout, o, Form::whole),
+        norm_(rank, layout, o),
+        reduced_(layout) {}
 
   void step(const Batch& batch) override {
     const Reduce mean{Reduce::Op::mean, options_.precision.wire};
@@ -38,12 +41,14 @@ class Ddp final : public Strategy {
       for (int u = layout_.units(); u-- > 0;) {
         const Event done = model_.backward(u, params_.views(), grads_.views(), Event::none());
         if (micro + 1 < options_.accumulate) continue;
-        for (int s : layout_.completed_by(u)) reduced_[s] = comm_.all_reduce(grads_.whole(s), mean, s, done);
+        for (int s : layout_.completed_by(u))
+          reduced_[s] = comm_.all_reduce(grads_.whole(s), mean, s, done);
       }
     }
 
     const Control control = norm_.local(grads_, reduced_.all());
-    for (int s : layout_.trainable()) adam_.update(s, params_.whole(s), grads_.whole(s), control, reduced_[s]);
+    for (int s : layout_.trainable())
+      adam_.update(s, params_.whole(s), grads_.whole(s), control, reduced_[s]);
   }
 
   const State& parameters() const override { return params_; }

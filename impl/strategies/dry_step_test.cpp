@@ -1,5 +1,6 @@
-// Does every strategy do, on the dry device, what its formula claims? For many N and every option: bytes and calls counted
-// by the ledgers equal the claim, every access is ordered, and nothing that comes and goes is left over.
+// Does every strategy do, on the dry device, what its formula claims? For many N and every option:
+// bytes and calls counted by the ledgers equal the claim, every access is ordered, and nothing that
+// comes and goes is left over.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -33,21 +34,27 @@ struct Case {
 
 std::string name_of(const Case& c) {
   const Options& o = c.options;
-  return fmt::format("{} {} N={} rank {} overlap {} k={} bucket {} buckets {} clip {} wire {} prefetch {} keep_last {} persist {} frozen {}",
-                     c.model, c.strategy, c.ranks, c.rank, c.overlap, o.accumulate, o.bucket_elements, o.buckets, o.clip,
-                     name(o.precision.wire), o.prefetch, o.keep_last, o.persist_below, o.frozen.size());
+  return fmt::format(
+      "{} {} N={} rank {} overlap {} k={} bucket {} buckets {} clip {} wire {} prefetch {} "
+      "keep_last {} persist {} frozen {}",
+      c.model, c.strategy, c.ranks, c.rank, c.overlap, o.accumulate, o.bucket_elements, o.buckets,
+      o.clip, name(o.precision.wire), o.prefetch, o.keep_last, o.persist_below, o.frozen.size());
 }
 
-std::string differences(const Claim& claim, const MemoryLedger& held, const TrafficLedger& before, const TrafficLedger& now) {
+std::string differences(const Claim& claim, const MemoryLedger& held, const TrafficLedger& before,
+                        const TrafficLedger& now) {
   std::string text;
   std::map<Held, double> measured;
   for (const auto& [what, bytes] : held.peaks())
     if (bytes) measured[what] = static_cast<double>(bytes);
   for (const auto& side : {claim.bytes, measured})
     for (const auto& [what, bytes] : side) {
-      const auto of = [&](const std::map<Held, double>& m) { return m.contains(what) ? m.at(what) : 0.0; };
+      const auto of = [&](const std::map<Held, double>& m) {
+        return m.contains(what) ? m.at(what) : 0.0;
+      };
       if (of(claim.bytes) != of(measured))
-        text += fmt::format("\n  {} {}: claimed {} measured {}", name(what.first), name(what.second), of(claim.bytes), of(measured));
+        text += fmt::format("\n  {} {}: claimed {} measured {}", name(what.first),
+                            name(what.second), of(claim.bytes), of(measured));
     }
   std::map<Called, Claim::Calls> sent;
   for (const auto& [what, t] : now) {
@@ -56,11 +63,14 @@ std::string differences(const Claim& claim, const MemoryLedger& held, const Traf
   }
   for (const auto& side : {claim.calls, sent})
     for (const auto& [what, c] : side) {
-      const auto of = [&](const std::map<Called, Claim::Calls>& m) { return m.contains(what) ? m.at(what) : Claim::Calls{}; };
+      const auto of = [&](const std::map<Called, Claim::Calls>& m) {
+        return m.contains(what) ? m.at(what) : Claim::Calls{};
+      };
       if (of(claim.calls) != of(sent))
-        text += fmt::format("\n  {} {}: claimed {} calls {} bytes {} sent, measured {} calls {} bytes {} sent", name(what.first),
-                            name(what.second), of(claim.calls).calls, of(claim.calls).payload, of(claim.calls).volume,
-                            of(sent).calls, of(sent).payload, of(sent).volume);
+        text += fmt::format(
+            "\n  {} {}: claimed {} calls {} bytes {} sent, measured {} calls {} bytes {} sent",
+            name(what.first), name(what.second), of(claim.calls).calls, of(claim.calls).payload,
+            of(claim.calls).volume, of(sent).calls, of(sent).payload, of(sent).volume);
     }
   return text;
 }
@@ -98,7 +108,8 @@ std::string run(const Case& c) {
     wrong += differences(claim, device.memory().ledger(), before, comm.traffic());
     for (Tag t : {Tag::bucket, Tag::gathered, Tag::staging, Tag::activation})
       for (DType d : {DType::f32, DType::bf16, DType::f64})
-        if (device.memory().ledger().live({t, d})) wrong += fmt::format("\n  {} is left over", name(t));
+        if (device.memory().ledger().live({t, d}))
+          wrong += fmt::format("\n  {} is left over", name(t));
   }
   for (const std::string& v : device.violations()) wrong += "\n  " + v;
   return wrong;
@@ -117,11 +128,14 @@ class DryStep : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(DryStep, BytesCallsAndOrderAreAsClaimedForAnyRanks) {
-  for (const char* model : {"gpt:layers=2,width=8,heads=2,tied=1", "gpt:layers=2,width=8,heads=2,tied=0", "mlp:layers=3,width=12"})
+  for (const char* model : {"gpt:layers=2,width=8,heads=2,tied=1",
+                            "gpt:layers=2,width=8,heads=2,tied=0", "mlp:layers=3,width=12"})
     for (int ranks : {1, 2, 3, 5, 8, 96, 1000})
       for (bool overlap : {false, true})
-        for (std::size_t bucket : {std::size_t{0}, std::size_t{1}, std::size_t{700}, std::size_t{100'000'000}}) {
-          if (ranks > 100 && bucket == 1) continue;  // a thousand ranks times a thousand segments: slow, and says no more
+        for (std::size_t bucket :
+             {std::size_t{0}, std::size_t{1}, std::size_t{700}, std::size_t{100'000'000}}) {
+          if (ranks > 100 && bucket == 1)
+            continue;  // a thousand ranks times a thousand segments: slow, and says no more
           Case c{model, "", ranks, ranks / 2, overlap, {}};
           c.options.bucket_elements = bucket;
           c.options.clip = 1;
@@ -138,10 +152,12 @@ TEST_P(DryStep, EveryOptionChangesClaimAndMeasurementAlike) {
           for (double clip : {0.0, 1.0})
             for (int prefetch : by_unit() ? std::vector{0, 1, 2, 9} : std::vector{1})
               for (bool keep : by_unit() ? std::vector{false, true} : std::vector{true})
-                for (std::size_t persist : by_unit() ? std::vector<std::size_t>{0, 30} : std::vector<std::size_t>{0}) {
+                for (std::size_t persist :
+                     by_unit() ? std::vector<std::size_t>{0, 30} : std::vector<std::size_t>{0}) {
                   Case c{"gpt:layers=3,width=8,heads=2", "", 5, 1, true, {}};
                   c.options.accumulate = k, c.options.buckets = buckets, c.options.clip = clip;
-                  c.options.precision.wire = wire, c.options.prefetch = prefetch, c.options.keep_last = keep;
+                  c.options.precision.wire = wire, c.options.prefetch = prefetch,
+                  c.options.keep_last = keep;
                   c.options.persist_below = persist, c.options.bucket_elements = 900;
                   if (frozen) c.options.frozen = {true};
                   expect_right(c);
@@ -154,7 +170,8 @@ std::vector<std::string> names() {
   for (const auto& [name, entry] : strategies()) all.push_back(name);
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(AllStrategies, DryStep, testing::ValuesIn(names()), [](const auto& i) { return i.param; });
+INSTANTIATE_TEST_SUITE_P(AllStrategies, DryStep, testing::ValuesIn(names()),
+                         [](const auto& i) { return i.param; });
 
 }  // namespace
 }  // namespace shardmark

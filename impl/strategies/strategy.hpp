@@ -1,5 +1,6 @@
 #pragma once
-// What is a strategy? It answers who keeps what, and when it is exchanged. One file each; each registers itself.
+// What is a strategy? It answers who keeps what, and when it is exchanged. One file each; each
+// registers itself.
 #include <map>
 
 #include "impl/models/model.hpp"
@@ -13,8 +14,8 @@ class Strategy {
   Strategy(Rank& r, Model& m, const Layout& l, const Options& o)
       : device_(r.device), comm_(r.comm), model_(m), layout_(l), options_(o) {}
   virtual ~Strategy() = default;
-  virtual void step(const Batch&) = 0;            // enqueues; loss, norm and skips are read after the drain
-  virtual const State& parameters() const = 0;    // to start them and to look at them
+  virtual void step(const Batch&) = 0;  // enqueues; loss, norm and skips are read after the drain
+  virtual const State& parameters() const = 0;  // to start them and to look at them
   virtual const GlobalNorm& norm() const = 0;
 
  protected:
@@ -41,18 +42,21 @@ inline std::map<std::string, StrategyEntry>& strategies() {
 template <class S>
 struct Registered {
   Registered(const char* name, int rank, const char* summary, bool by_unit = false) {
-    const auto make = [](Rank& r, Model& m, const Layout& l, const Options& o) -> std::unique_ptr<Strategy> {
+    const auto make = [](Rank& r, Model& m, const Layout& l,
+                         const Options& o) -> std::unique_ptr<Strategy> {
       return std::make_unique<S>(r, m, l, o);
     };
-    require(strategies().emplace(name, StrategyEntry{summary, rank, by_unit, S::claim, make}).second,
-            std::string("two strategies are called ") + name);
+    require(
+        strategies().emplace(name, StrategyEntry{summary, rank, by_unit, S::claim, make}).second,
+        std::string("two strategies are called ") + name);
   }
 };
 
 // When each segment is ready.
 class Events {
  public:
-  explicit Events(const Layout& l) : events_(static_cast<std::size_t>(l.segments()), Event::none()) {}
+  explicit Events(const Layout& l)
+      : events_(static_cast<std::size_t>(l.segments()), Event::none()) {}
   Event& operator[](int segment) { return events_[static_cast<std::size_t>(segment)]; }
   Event all() const {
     Event e = Event::none();

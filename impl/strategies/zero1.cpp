@@ -1,10 +1,10 @@
 // ZeRO-1 (P_os): parameters and gradients whole on every rank, optimizer state cut in N.
 //
-//   the paper (Rajbhandari et al. 2020, section 5.1)     this file
-//   1  gradients on the own batch                        forward, backward (k micro-batches add up)
-//   2  partition i of the gradient is reduced to rank i  reduce_scatter, once a step, behind the last backward
-//   3  rank i updates partition i                        adam_.update of mine
-//   4  everyone collects the updated partitions          all_gather behind the update; the next forward waits unit by unit
+//   the paper (Rajbhandari et al. 2020, sec. 5.1)    this file
+//   1  gradients on the own batch                    forward, backward (k micro-batches add up)
+//   2  partition i of the gradient goes to rank i    reduce_scatter, behind the last backward
+//   3  rank i updates partition i                    adam_.update of mine
+//   4  everyone collects the updated partitions      all_gather; the next forward waits for it
 #include "impl/strategies/strategy.hpp"
 
 namespace shardmark {
@@ -28,14 +28,18 @@ class Zero1 final : public Strategy {
       : Strategy(rank, model, layout, o),
         params_(device_, layout, Tag::parameter, o.precision.parameter, Form::whole),
         grads_(device_, layout, Tag::gradient, o.precision.gradient, Form::whole, Which::trainable),
-        adam_(rank, layout, o, Form::cut), norm_(rank, layout, o), reduced_(layout), gathered_(layout) {}
+        adam_(rank, layout, o, Form::cut),
+        norm_(rank, layout, o),
+        reduced_(layout),
+        gathered_(layout) {}
 
   void step(const Batch& batch) override {
     const Reduce mean{Reduce::Op::mean, options_.precision.wire};
     grads_.clear(Phase::backward);
     for (int micro = 0; micro < options_.accumulate; ++micro) {
       model_.load(batch, micro);
-      for (int u = 0; u < layout_.units(); ++u) model_.forward(u, params_.views(), gathered_.of(layout_.used_by(u)));
+      for (int u = 0; u < layout_.units(); ++u)
+        model_.forward(u, params_.views(), gathered_.of(layout_.used_by(u)));
 
       for (int u = layout_.units(); u-- > 0;) {
         const Event done = model_.backward(u, params_.views(), grads_.views(), Event::none());
@@ -45,7 +49,8 @@ class Zero1 final : public Strategy {
       }
     }
 
-    const Control control = norm_.over_ranks(grads_, reduced_.all());  // mine only: the rest of grads_ is scratch now
+    // Mine only: the rest of grads_ is scratch now.
+    const Control control = norm_.over_ranks(grads_, reduced_.all());
     for (int s : layout_.trainable()) {
       const Event updated = adam_.update(s, params_.mine(s), grads_.mine(s), control, reduced_[s]);
       gathered_[s] = comm_.all_gather(params_.mine(s), params_.whole(s), s, updated);

@@ -1,5 +1,6 @@
-// ZeRO-1 the naive way: as zero1, but the gradient is all-reduced though each rank needs only its N-th of the result. Same
-// memory, 1.5 times the traffic. (DeepSpeed's stages 1 and 2 do this unless told to reduce-scatter.)
+// ZeRO-1 the naive way: as zero1, but the gradient is all-reduced though each rank needs only its
+// N-th of the result. Same memory, 1.5 times the traffic. (DeepSpeed's stages 1 and 2 do this
+// unless told to reduce-scatter.)
 #include "impl/strategies/strategy.hpp"
 
 namespace shardmark {
@@ -23,19 +24,24 @@ class Zero1Naive final : public Strategy {
       : Strategy(rank, model, layout, o),
         params_(device_, layout, Tag::parameter, o.precision.parameter, Form::whole),
         grads_(device_, layout, Tag::gradient, o.precision.gradient, Form::whole, Which::trainable),
-        adam_(rank, layout, o, Form::cut), norm_(rank, layout, o), reduced_(layout), gathered_(layout) {}
+        adam_(rank, layout, o, Form::cut),
+        norm_(rank, layout, o),
+        reduced_(layout),
+        gathered_(layout) {}
 
   void step(const Batch& batch) override {
     const Reduce mean{Reduce::Op::mean, options_.precision.wire};
     grads_.clear(Phase::backward);
     for (int micro = 0; micro < options_.accumulate; ++micro) {
       model_.load(batch, micro);
-      for (int u = 0; u < layout_.units(); ++u) model_.forward(u, params_.views(), gathered_.of(layout_.used_by(u)));
+      for (int u = 0; u < layout_.units(); ++u)
+        model_.forward(u, params_.views(), gathered_.of(layout_.used_by(u)));
 
       for (int u = layout_.units(); u-- > 0;) {
         const Event done = model_.backward(u, params_.views(), grads_.views(), Event::none());
         if (micro + 1 < options_.accumulate) continue;
-        for (int s : layout_.completed_by(u)) reduced_[s] = comm_.all_reduce(grads_.whole(s), mean, s, done);
+        for (int s : layout_.completed_by(u))
+          reduced_[s] = comm_.all_reduce(grads_.whole(s), mean, s, done);
       }
     }
 
@@ -56,7 +62,8 @@ class Zero1Naive final : public Strategy {
   Events reduced_, gathered_;
 };
 
-const Registered<Zero1Naive> registered{"zero1_naive", 4, "as zero1, with an all-reduce where a reduce-scatter would do"};
+const Registered<Zero1Naive> registered{
+    "zero1_naive", 4, "as zero1, with an all-reduce where a reduce-scatter would do"};
 
 }  // namespace
 }  // namespace shardmark

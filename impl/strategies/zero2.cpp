@@ -1,11 +1,12 @@
-// ZeRO-2 (P_os+g): as ZeRO-1, but a gradient is whole only from the first backward that writes it until its N-th is reduced.
+// ZeRO-2 (P_os+g): as ZeRO-1, but a gradient is whole only from the first backward that writes it
+// until its N-th is reduced.
 //
-//   the paper (section 5.2)                              this file
-//   1  gradients on the own batch, bucket by bucket      backward into buckets_, which come and go
-//   2  reduced only to the rank that updates them,       reduce_scatter, every micro-batch, into my cut
-//      then released                                     close: at most `buckets` whole gradients are alive
-//   3  rank i updates partition i                        adam_.update of mine
-//   4  everyone collects the updated partitions          all_gather behind the update
+//   the paper (section 5.2)                          this file
+//   1  gradients on the own batch, by bucket         backward into buckets_, which come and go
+//   2  reduced only to the rank that updates them,   reduce_scatter, every micro-batch, into my cut
+//      then released                                 close: at most `buckets` are alive
+//   3  rank i updates partition i                    adam_.update of mine
+//   4  everyone collects the updated partitions      all_gather behind the update
 #include "impl/strategies/strategy.hpp"
 
 namespace shardmark {
@@ -30,14 +31,20 @@ class Zero2 final : public Strategy {
       : Strategy(rank, model, layout, o),
         params_(device_, layout, Tag::parameter, o.precision.parameter, Form::whole),
         grads_(device_, layout, Tag::gradient, o.precision.gradient, Form::cut, Which::trainable),
-        buckets_(device_, device_.compute(), layout, Tag::bucket, o.precision.gradient, o.buckets - 1),
-        adam_(rank, layout, o, Form::cut), norm_(rank, layout, o), reduced_(layout), gathered_(layout) {}
+        buckets_(device_, device_.compute(), layout, Tag::bucket, o.precision.gradient,
+                 o.buckets - 1),
+        adam_(rank, layout, o, Form::cut),
+        norm_(rank, layout, o),
+        reduced_(layout),
+        gathered_(layout) {}
 
   void step(const Batch& batch) override {
     for (int micro = 0; micro < options_.accumulate; ++micro) {
-      const Reduce mean{Reduce::Op::mean, options_.precision.wire, micro == 0 ? Reduce::Write::set : Reduce::Write::add};
+      const Reduce mean{Reduce::Op::mean, options_.precision.wire,
+                        micro == 0 ? Reduce::Write::set : Reduce::Write::add};
       model_.load(batch, micro);
-      for (int u = 0; u < layout_.units(); ++u) model_.forward(u, params_.views(), gathered_.of(layout_.used_by(u)));
+      for (int u = 0; u < layout_.units(); ++u)
+        model_.forward(u, params_.views(), gathered_.of(layout_.used_by(u)));
 
       for (int u = layout_.units(); u-- > 0;) {
         buckets_.open_clear(layout_.used_by(u));

@@ -1,6 +1,7 @@
-// ZeRO-2 the naive way: after the reduce-scatter the rest of the gradient is zeroed, not freed. The traffic of zero2, the
-// memory of zero1: zeros cost as much as numbers. With more than one micro-step the sums need a place of their own, since
-// the next backward adds into the whole gradient again.
+// ZeRO-2 the naive way: after the reduce-scatter the rest of the gradient is zeroed, not freed. The
+// traffic of zero2, the memory of zero1: zeros cost as much as numbers. With more than one
+// micro-step the sums need a place of their own, since the next backward adds into the whole
+// gradient again.
 #include "impl/strategies/strategy.hpp"
 
 namespace shardmark {
@@ -12,7 +13,8 @@ class Zero2Naive final : public Strategy {
     Claim c(l);
     c.hold(Tag::parameter, o.precision.parameter, Form::whole, Which::all);
     c.hold(Tag::gradient, o.precision.gradient, Form::whole, Which::trainable);
-    if (o.accumulate > 1) c.hold(Tag::gradient, o.precision.gradient, l.elements(Form::cut, Which::trainable));
+    if (o.accumulate > 1)
+      c.hold(Tag::gradient, o.precision.gradient, l.elements(Form::cut, Which::trainable));
     c.adam(o.precision, Form::cut);
     c.staging(o.precision);
     c.each(l.trainable(), Verb::reduce_scatter, o.precision.wire, o.accumulate);
@@ -25,18 +27,24 @@ class Zero2Naive final : public Strategy {
       : Strategy(rank, model, layout, o),
         params_(device_, layout, Tag::parameter, o.precision.parameter, Form::whole),
         grads_(device_, layout, Tag::gradient, o.precision.gradient, Form::whole, Which::trainable),
-        adam_(rank, layout, o, Form::cut), norm_(rank, layout, o), reduced_(layout), gathered_(layout) {
+        adam_(rank, layout, o, Form::cut),
+        norm_(rank, layout, o),
+        reduced_(layout),
+        gathered_(layout) {
     if (o.accumulate > 1)
-      sums_.emplace(device_, layout, Tag::gradient, o.precision.gradient, Form::cut, Which::trainable);
+      sums_.emplace(device_, layout, Tag::gradient, o.precision.gradient, Form::cut,
+                    Which::trainable);
   }
 
   void step(const Batch& batch) override {
     const State& mine = sums_ ? *sums_ : grads_;  // where my N-th ends up
     grads_.clear(Phase::backward);
     for (int micro = 0; micro < options_.accumulate; ++micro) {
-      const Reduce mean{Reduce::Op::mean, options_.precision.wire, micro == 0 ? Reduce::Write::set : Reduce::Write::add};
+      const Reduce mean{Reduce::Op::mean, options_.precision.wire,
+                        micro == 0 ? Reduce::Write::set : Reduce::Write::add};
       model_.load(batch, micro);
-      for (int u = 0; u < layout_.units(); ++u) model_.forward(u, params_.views(), gathered_.of(layout_.used_by(u)));
+      for (int u = 0; u < layout_.units(); ++u)
+        model_.forward(u, params_.views(), gathered_.of(layout_.used_by(u)));
 
       for (int u = layout_.units(); u-- > 0;) {
         const Event done = model_.backward(u, params_.views(), grads_.views(), Event::none());
@@ -72,7 +80,8 @@ class Zero2Naive final : public Strategy {
   Events reduced_, gathered_;
 };
 
-const Registered<Zero2Naive> registered{"zero2_naive", 5, "as zero2, but the rest of the gradient is zeroed, not freed"};
+const Registered<Zero2Naive> registered{
+    "zero2_naive", 5, "as zero2, but the rest of the gradient is zeroed, not freed"};
 
 }  // namespace
 }  // namespace shardmark

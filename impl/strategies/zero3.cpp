@@ -1,11 +1,12 @@
-// ZeRO-3 (P_os+g+p): nothing is kept whole. A unit's weights are gathered just before they are used, in both directions.
+// ZeRO-3 (P_os+g+p): nothing is kept whole. A unit's weights are gathered just before they are
+// used, in both directions.
 //
-//   the paper (section 5.3)                              this file
-//   1  collect a layer's parameters for its forward      fetch: all_gather of this unit and the next `prefetch`
-//   2  discard them                                      release
-//   3  the same again for its backward                   fetch, release; what is needed again at once may stay (keep_last)
-//   4  reduce partition i of the gradient to rank i      reduce_scatter, every micro-batch, into my cut
-//   5  rank i updates partition i                        adam_.update of mine; small parameters stay whole (persist_below)
+//   the paper (section 5.3)                          this file
+//   1  collect a layer's parameters for its forward  fetch: this unit and the next `prefetch`
+//   2  discard them                                  release
+//   3  the same again for its backward               fetch, release; what is needed next may stay
+//   4  partition i of the gradient goes to rank i    reduce_scatter, every micro-batch, into my cut
+//   5  rank i updates partition i                    adam_.update of mine; small ones stay whole
 #include "impl/strategies/strategy.hpp"
 
 namespace shardmark {
@@ -18,7 +19,8 @@ class Zero3 final : public Strategy {
     const Precision& p = o.precision;
     c.hold(Tag::parameter, p.parameter, Form::cut, Which::all);
     for (int s = 0; s < l.segments(); ++s) {
-      if (!l[s].resident) continue;  // what is resident is whole, and gathered once behind its update
+      if (!l[s].resident)
+        continue;  // what is resident is whole, and gathered once behind its update
       c.hold(Tag::parameter, p.parameter, l.elements(s, Form::whole) - l.elements(s, Form::cut));
       if (l[s].trainable) c.call(Verb::all_gather, p.parameter, l.elements(s, Form::whole));
     }
@@ -36,15 +38,22 @@ class Zero3 final : public Strategy {
       : Strategy(rank, model, layout, o),
         params_(device_, layout, Tag::parameter, o.precision.parameter, Form::cut),
         grads_(device_, layout, Tag::gradient, o.precision.gradient, Form::cut, Which::trainable),
-        weights_(device_, device_.comm(), layout, Tag::gathered, o.precision.parameter, 0, params_.views()),
-        buckets_(device_, device_.compute(), layout, Tag::bucket, o.precision.gradient, o.buckets - 1),
-        adam_(rank, layout, o, Form::cut), norm_(rank, layout, o), here_(static_cast<std::size_t>(layout.units())),
-        gathered_(layout), reduced_(layout), updated_(layout) {}
+        weights_(device_, device_.comm(), layout, Tag::gathered, o.precision.parameter, 0,
+                 params_.views()),
+        buckets_(device_, device_.compute(), layout, Tag::bucket, o.precision.gradient,
+                 o.buckets - 1),
+        adam_(rank, layout, o, Form::cut),
+        norm_(rank, layout, o),
+        here_(static_cast<std::size_t>(layout.units())),
+        gathered_(layout),
+        reduced_(layout),
+        updated_(layout) {}
 
   void step(const Batch& batch) override {
     const int last = layout_.units() - 1;
     for (int micro = 0; micro < options_.accumulate; ++micro) {
-      const Reduce mean{Reduce::Op::mean, options_.precision.wire, micro == 0 ? Reduce::Write::set : Reduce::Write::add};
+      const Reduce mean{Reduce::Op::mean, options_.precision.wire,
+                        micro == 0 ? Reduce::Write::set : Reduce::Write::add};
       model_.load(batch, micro);
       for (int u = 0; u <= last; ++u) {
         fetch(u);
@@ -55,7 +64,8 @@ class Zero3 final : public Strategy {
         const int visit = 2 * last + 1 - u;
         fetch(visit);
         buckets_.open_clear(layout_.used_by(u));
-        const Event done = model_.backward(u, weights_.views(), buckets_.views(), gathered_.of(layout_.used_by(u)));
+        const Event done = model_.backward(u, weights_.views(), buckets_.views(),
+                                           gathered_.of(layout_.used_by(u)));
         release(visit, done);
         for (int s : layout_.completed_by(u)) {
           reduced_[s] = comm_.reduce_scatter(buckets_.whole(s), grads_.mine(s), mean, s, done);
@@ -68,7 +78,8 @@ class Zero3 final : public Strategy {
     const Control control = norm_.over_ranks(grads_, reduced_.all());
     for (int s : layout_.trainable()) {
       updated_[s] = adam_.update(s, params_.mine(s), grads_.mine(s), control, reduced_[s]);
-      if (layout_[s].resident) gathered_[s] = comm_.all_gather(params_.mine(s), params_.whole(s), s, updated_[s]);
+      if (layout_[s].resident)
+        gathered_[s] = comm_.all_gather(params_.mine(s), params_.whole(s), s, updated_[s]);
     }
   }
 
@@ -77,7 +88,9 @@ class Zero3 final : public Strategy {
 
  private:
   // A micro-batch visits its units forward, then backward: visit v is unit v, then 2 last + 1 - v.
-  int unit(int visit) const { return visit < layout_.units() ? visit : 2 * layout_.units() - 1 - visit; }
+  int unit(int visit) const {
+    return visit < layout_.units() ? visit : 2 * layout_.units() - 1 - visit;
+  }
   void fetch(int visit) {
     for (int v = visit; v <= visit + options_.prefetch && v < 2 * layout_.units(); ++v) {
       if (here_[static_cast<std::size_t>(unit(v))]) continue;
@@ -103,7 +116,8 @@ class Zero3 final : public Strategy {
   Events gathered_, reduced_, updated_;
 };
 
-const Registered<Zero3> registered{"zero3", 3, "everything cut in N; weights gathered unit by unit", /*by_unit=*/true};
+const Registered<Zero3> registered{"zero3", 3, "everything cut in N; weights gathered unit by unit",
+                                   /*by_unit=*/true};
 
 }  // namespace
 }  // namespace shardmark

@@ -53,27 +53,46 @@ class QueryTile {
     const bool diagonal = key + keys > begin_ + 1;
     for (int v = 0; v < query_vectors; ++v) {
       float* s = scores_ + v * lanes;
-      Floats most[2] = {most_[v], most_[v]};
-      for (std::size_t j = 0; j < keys; ++j) {
-        if (diagonal) {
-          const Floats seen =
-              mask(load(s + j * tile_queries), key + j, begin_ + v * lanes, all(-__builtin_inff()));
-          store(s + j * tile_queries, seen);
-        }
-        most[j % 2] = maximum(most[j % 2], load(s + j * tile_queries));
-      }
-      const Floats top = maximum(most[0], most[1]);
-      const Floats rescale = exp2(most_[v] - top);
-      Floats sums[2] = {total_[v] * rescale, Floats{}};
-      for (std::size_t j = 0; j < keys; ++j) {
-        const Floats p = exp2(load(s + j * tile_queries) - top);
-        store(s + j * tile_queries, p);
-        sums[j % 2] += p;
-      }
+      if (diagonal) hide(s, key, keys, begin_ + v * lanes);
+      const Floats top = maximum(most_[v], largest_of_each(s, keys));
+      const Floats rescale = exp2_below(most_[v] - top);
+      total_[v] = total_[v] * rescale + powers(s, keys, top);
       most_[v] = top;
-      total_[v] = sums[0] + sums[1];
       store(rescale_ + v * lanes, rescale);
     }
+  }
+  static void hide(float* s, std::size_t key, std::size_t keys, std::size_t query) {
+    for (std::size_t j = key < query ? query - key : 0; j < keys; ++j) {
+      float* at = s + j * tile_queries;
+      store(at, mask(load(at), key + j, query, all(-__builtin_inff())));
+    }
+  }
+  static Floats largest_of_each(const float* s, std::size_t keys) {
+    Floats a = load(s), b = a;
+    std::size_t j = 1;
+    for (; j + 2 <= keys; j += 2) {
+      a = maximum(a, load(s + j * tile_queries));
+      b = maximum(b, load(s + (j + 1) * tile_queries));
+    }
+    return maximum(b, j < keys ? maximum(a, load(s + j * tile_queries)) : a);
+  }
+  // 2^(s - top) in place, and their sum.
+  static Floats powers(float* s, std::size_t keys, Floats top) {
+    Floats a = Floats{}, b = Floats{};
+    std::size_t j = 0;
+    for (; j + 2 <= keys; j += 2, s += 2 * tile_queries) {
+      const Floats x = exp2_below(load(s) - top), y = exp2_below(load(s + tile_queries) - top);
+      store(s, x);
+      store(s + tile_queries, y);
+      a += x;
+      b += y;
+    }
+    if (j < keys) {
+      const Floats x = exp2_below(load(s) - top);
+      store(s, x);
+      a += x;
+    }
+    return a + b;
   }
 
   void gather(std::size_t key, std::size_t keys) {
@@ -94,20 +113,18 @@ class QueryTile {
   }
 
   void finish() {
-    alignas(64) float inverse[tile_queries], total[tile_queries], most[tile_queries];
+    alignas(64) float inverses[tile_queries];
     for (int v = 0; v < query_vectors; ++v) {
-      store(inverse + v * lanes, 1.0f / total_[v]);
-      store(total + v * lanes, total_[v]);
-      store(most + v * lanes, most_[v]);
+      store(inverses + v * lanes, 1.0f / total_[v]);
+      const Floats lse = most_[v] * 0.6931471806f + log(total_[v]);
+      const std::size_t q = static_cast<std::size_t>(v * lanes);
+      if (q < count_) store_first(head_.lse_written + begin_ + q, lse, at_most(count_ - q, lanes));
     }
     for (std::size_t d = 0; d < head_.head_dim; d += part) {
       const std::size_t columns = at_most(head_.head_dim - d, part);
       if (head_.head_dim > part) fetch(d, columns);
-      scale_rows(inverse, columns);
+      scale_rows(inverses, columns);
       put(d, columns);
-    }
-    for (std::size_t q = 0; q < count_; ++q) {
-      head_.lse_written[begin_ + q] = most[q] * 0.6931471806f + __builtin_logf(total[q]);
     }
   }
 

@@ -84,7 +84,7 @@ class QueryTile {
           s = mask(s, key + j, begin_ + v * lanes, all(-__builtin_inff()));
           g = mask(g, key + j, begin_ + v * lanes, Floats{});
         }
-        const Floats probability = exp2(s - load(lse_ + v * lanes));
+        const Floats probability = exp2_below(s - load(lse_ + v * lanes));
         store(p, probability);
         store(ds, probability * (g - load(product_ + v * lanes)) * scale_);
       }

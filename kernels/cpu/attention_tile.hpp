@@ -5,7 +5,7 @@
 
 namespace shardmark::cpu::SHARDMARK_ISA {
 
-inline constexpr std::size_t tile_queries = 32, tile_keys = 64;
+inline constexpr std::size_t tile_queries = 64, tile_keys = 64;
 inline constexpr int query_vectors = static_cast<int>(tile_queries) / lanes;
 
 SHARDMARK_INLINE std::size_t at_most(std::size_t a, std::size_t b) { return a < b ? a : b; }
@@ -13,11 +13,11 @@ SHARDMARK_INLINE std::size_t up(std::size_t a, std::size_t multiple) {
   return (a + multiple - 1) / multiple * multiple;
 }
 
+inline constexpr Lanes numbers = lane_by_lane([](int i) { return i; });
+
 // A query sees no key behind it: there, `hidden`. Of the queries [query, query + lanes).
 SHARDMARK_INLINE Floats mask(Floats x, std::size_t key, std::size_t query, Floats hidden) {
-  Ints at;
-#pragma GCC unroll 16
-  for (int i = 0; i < lanes; ++i) at[i] = i;
+  const Ints at = numbers;
   return at >= static_cast<std::int32_t>(key) - static_cast<std::int32_t>(query) ? x : hidden;
 }
 

@@ -29,6 +29,7 @@ typedef double Doubles __attribute__((vector_size(lanes * 4)));  // half as many
 typedef float Half __attribute__((vector_size(lanes * 2)));      // the floats that fit one Doubles
 typedef float LooseFloats __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
 typedef double LooseDoubles __attribute__((vector_size(lanes * 4), aligned(8), may_alias));
+typedef std::int32_t LooseInts __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
 typedef float LooseHalf __attribute__((vector_size(lanes * 2), aligned(4), may_alias));
 
 SHARDMARK_INLINE Floats load(const float* p) { return *reinterpret_cast<const LooseFloats*>(p); }
@@ -53,19 +54,45 @@ SHARDMARK_INLINE Floats minimum(Floats x, Floats y) { return x < y ? x : y; }
 SHARDMARK_INLINE Ints bits(Floats x) { return reinterpret_cast<Ints>(x); }
 SHARDMARK_INLINE Floats as_floats(Ints x) { return reinterpret_cast<Floats>(x); }
 
-SHARDMARK_INLINE float sum(
-    Floats v) {  // pairs first: an order that does not depend on the compiler
-  float x[lanes];
-  store(x, v);
-  for (int half = lanes / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) x[i] += x[i + half];
-  }
-  return x[0];
+// One number a lane, known when compiling: which lane goes where.
+struct Lanes {
+  alignas(64) std::int32_t at[lanes];
+  SHARDMARK_INLINE operator Ints() const { return *reinterpret_cast<const LooseInts*>(at); }
+};
+template <class F>
+constexpr Lanes lane_by_lane(F f) {
+  Lanes l{};
+  for (int i = 0; i < lanes; ++i) l.at[i] = f(i);
+  return l;
+}
+
+// The lanes changed places in pairs `apart` from each other.
+template <int apart>
+inline constexpr Lanes pairs = lane_by_lane([](int i) { return i ^ apart; });
+
+SHARDMARK_INLINE Floats shuffled(Floats v, Ints from) { return __builtin_shuffle(v, from); }
+
+SHARDMARK_INLINE float sum(Floats v) {
+#if defined(__AVX512F__)
+  v += shuffled(v, pairs<8>);
+#endif
+#if defined(__AVX2__)
+  v += shuffled(v, pairs<4>);
+#endif
+  v += shuffled(v, pairs<2>);
+  v += shuffled(v, pairs<1>);
+  return v[0];
 }
 SHARDMARK_INLINE float largest(Floats v) {
-  float m = v[0];
-  for (int i = 1; i < lanes; ++i) m = v[i] > m ? v[i] : m;
-  return m;
+#if defined(__AVX512F__)
+  v = maximum(v, shuffled(v, pairs<8>));
+#endif
+#if defined(__AVX2__)
+  v = maximum(v, shuffled(v, pairs<4>));
+#endif
+  v = maximum(v, shuffled(v, pairs<2>));
+  v = maximum(v, shuffled(v, pairs<1>));
+  return v[0];
 }
 
 SHARDMARK_INLINE Floats square_root(Floats v) {
@@ -112,9 +139,8 @@ SHARDMARK_INLINE Floats times_power_of_two(Floats p, Floats n_plus_magic) {
   return as_floats(bits(p) + (bits(n_plus_magic) << 23));
 }
 
-// 2^x, relative error < 3e-7 (minimax polynomial of degree 5 on [-1/2, 1/2]); 0 below -126,
-// infinite from 128 on, NaN for NaN.
-SHARDMARK_INLINE Floats exp2(Floats x) {
+// 2^x for x in [-126, 127.5], relative error < 3e-7: minimax polynomial of degree 5 on [-1/2, 1/2].
+SHARDMARK_INLINE Floats exp2_within(Floats x) {
   const Floats shifted = x + magic;
   const Floats f = x - (shifted - magic);
   Floats p = f * 1.327647198e-03f + 9.675541334e-03f;
@@ -122,9 +148,34 @@ SHARDMARK_INLINE Floats exp2(Floats x) {
   p = p * f + 2.402211972e-01f;
   p = p * f + 6.931469671e-01f;
   p = p * f + 1.0f;
-  p = times_power_of_two(p, shifted);
-  p = x < -126.0f ? Floats{} : p;
-  return x < 128.0f ? p : x + __builtin_inff();
+  return times_power_of_two(p, shifted);
+}
+// The same for x <= 0; below -126, 0.
+SHARDMARK_INLINE Floats exp2_below(Floats x) {
+  const Floats p = exp2_within(x);
+  return x < -126.0f ? Floats{} : p;
+}
+
+// log x for normal x > 0, relative error < 3e-7 away from 1: x = 2^e m with m in [2/3, 4/3), and
+// the series of log m = 2 atanh((m - 1) / (m + 1)).
+SHARDMARK_INLINE Floats log(Floats x) {
+  const Ints e = (bits(x) - 0x3f2aaaab) >> 23;
+  const Floats m = as_floats(bits(x) - (e << 23));
+  const Floats s = (m - 1.0f) / (m + 1.0f), q = s * s;
+  const Floats series =
+      (((q * 0.2222222222f + 0.2857142857f) * q + 0.4f) * q + 0.6666666667f) * q + 2.0f;
+  return __builtin_convertvector(e, Floats) * 0.6931471806f + s * series;
+}
+
+// 1 / x for |x| in [2^-126, 2^126]. AVX-512 begins with 14 bits, and one step of Newton's method
+// makes 23 of them: that is several times faster than dividing.
+SHARDMARK_INLINE Floats inverse(Floats x) {
+#if defined(__AVX512F__)
+  const Floats r = _mm512_maskz_rcp14_ps(0xffff, x);
+  return r + r * (1.0f - x * r);
+#else
+  return 1.0f / x;
+#endif
 }
 
 // e^x, relative error < 3e-7 where e^x is a normal number, 0 below; infinite above, NaN for NaN. ln

@@ -76,6 +76,11 @@ SHARDMARK_INLINE void load_rows(float* to, const float* from, std::size_t stride
   }
 }
 
+// The first halves of two vectors, lane by lane; the second halves.
+inline constexpr Lanes low_halves = lane_by_lane([](int i) { return i / 2 + i % 2 * lanes; });
+inline constexpr Lanes high_halves =
+    lane_by_lane([](int i) { return lanes / 2 + i / 2 + i % 2 * lanes; });
+
 // A square of lanes x lanes, transposed by perfect shuffles: after log2(lanes) of them, column and
 // row have changed places.
 template <int ld>
@@ -84,12 +89,7 @@ SHARDMARK_INLINE void transpose_square(float* to, const float* from, std::size_t
   Floats x[lanes], y[lanes];
 #pragma GCC unroll 16
   for (int i = 0; i < lanes; ++i) x[i] = load(from + static_cast<std::size_t>(i) * stride) * factor;
-  Ints low, high;
-#pragma GCC unroll 16
-  for (int i = 0; i < lanes; ++i) {
-    low[i] = i / 2 + (i % 2) * lanes;
-    high[i] = lanes / 2 + i / 2 + (i % 2) * lanes;
-  }
+  const Ints low = low_halves, high = high_halves;
 #pragma GCC unroll 4
   for (int half = 1; half < lanes; half *= 2) {
 #pragma GCC unroll 16

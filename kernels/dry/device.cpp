@@ -72,13 +72,14 @@ void DryDevice::DryQueue::touch(ConstView v, bool write, std::string_view what) 
   if (!v) return;
   const std::uintptr_t begin = v.address(), end = begin + v.bytes();
   const char* const verb = write ? "writes" : "reads";
-  if (!device_.arena_.holds(begin, end)) device_.violate(fmt::format("{} {} memory that was given back", what, verb));
+  if (!device_.arena_.holds(begin, end))
+    device_.violate(fmt::format("{} {} memory that was given back", what, verb));
   std::erase_if(device_.past_, [&](const Past& p) {
     if (p.begin >= end || begin >= p.end) return false;
     const bool ordered = p.lane == lane() || p.ticket <= known_.ticket[p.lane];
     if ((write || p.write) && !ordered)
-      device_.violate(fmt::format("{} {} what {} {}, and is not ordered after it", what, verb, p.what,
-                                  p.write ? "writes" : "reads"));
+      device_.violate(fmt::format("{} {} what {} {}, and is not ordered after it", what, verb,
+                                  p.what, p.write ? "writes" : "reads"));
     // What this access replaces as the last one of its bytes need not be remembered.
     const bool covered = p.begin >= begin && p.end <= end;
     return covered && (write ? ordered : !p.write && p.lane == lane());

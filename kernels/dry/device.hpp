@@ -1,7 +1,8 @@
 #pragma once
-// What would happen, and in what order? A device that moves nothing: it counts bytes, keeps a virtual clock and proves the
-// order. The same step() runs on it for any N. Every op names what it reads and writes; an access that is not ordered after
-// a conflicting one on the other queue is an error, whatever the timing, and so is one to memory that nobody holds.
+// What would happen, and in what order? A device that moves nothing: it counts bytes, keeps a
+// virtual clock and proves the order. The same step() runs on it for any N. Every op names what it
+// reads and writes; an access that is not ordered after a conflicting one on the other queue is an
+// error, whatever the timing, and so is one to memory that nobody holds.
 #include <string>
 
 #include "kernels/device.hpp"
@@ -24,7 +25,9 @@ class DryDevice final : public Device {
   const Timeline& timeline() const override { return timeline_; }
   std::size_t scratch_bytes(const Matmul&) const override { return 0; }
 
-  const std::vector<std::string>& violations() const { return violations_; }  // of the order; at most a hundred are kept
+  const std::vector<std::string>& violations() const {
+    return violations_;
+  }  // of the order; at most a hundred are kept
 
  private:
   struct Clock {

@@ -1,0 +1,49 @@
+// Does the list show everything that this build knows, and why the rest is absent?
+#include "bench/list.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "bench/units.hpp"
+#include "impl/models/registry.hpp"
+#include "impl/strategies/strategy.hpp"
+
+namespace shardmark {
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(List, names_every_strategy_and_model) {
+  const std::string text = list_text();
+  ASSERT_FALSE(strategies().empty());
+  for (const auto& [name, entry] : strategies()) {
+    EXPECT_TRUE(has(text, "  " + name + " ")) << name;
+    EXPECT_TRUE(has(text, entry.summary)) << name;
+  }
+  ASSERT_FALSE(presets().empty());
+  for (const Preset& p : presets()) EXPECT_TRUE(has(text, "  " + p.name + " ")) << p.name;
+  for (const FreeForm& f : free_forms()) EXPECT_TRUE(has(text, f.pattern)) << f.pattern;
+}
+
+TEST(List, says_why_something_is_absent) {
+  std::istringstream in(list_text());
+  int absent = 0;
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t at = line.find(" absent ");
+    if (at == std::string::npos) continue;
+    ++absent;
+    EXPECT_GT(line.size(), at + 12) << line;
+  }
+  EXPECT_EQ(absent, 3);  // cuda, mpi, nccl
+}
+
+TEST(List, fits_into_100_columns) {
+  std::istringstream in(list_text());
+  for (std::string line; std::getline(in, line);) EXPECT_LE(display_width(line), 100u) << line;
+}
+
+}  // namespace
+}  // namespace shardmark

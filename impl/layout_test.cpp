@@ -1,0 +1,128 @@
+// Are segments, homes and padding where the design says? Known answers are counted by hand.
+#include "impl/layout.hpp"
+
+#include <gtest/gtest.h>
+
+namespace shardmark {
+namespace {
+
+Architecture units(const std::vector<std::vector<std::size_t>>& sizes) {
+  Architecture a;
+  for (const auto& unit : sizes) {
+    a.units.push_back({});
+    for (std::size_t size : unit) {
+      a.units.back().uses.push_back(static_cast<int>(a.parameters.size()));
+      a.parameters.push_back({"p", size, {}});
+    }
+  }
+  return a;
+}
+
+Options bucket(std::size_t elements) {
+  Options o;
+  o.bucket_elements = elements;
+  return o;
+}
+
+// What every layout must keep, whatever the sizes.
+void expect_consistent(const Architecture& a, const Layout& l) {
+  const auto n = static_cast<std::size_t>(l.ranks());
+  std::size_t real = 0;
+  for (int h = 0; h < l.homes(); ++h) {
+    std::size_t at = 0;
+    for (int s = l.home(h).first; s <= l.home(h).last; ++s) {
+      EXPECT_EQ(l[s].in_home.begin, at);
+      EXPECT_EQ(l[s].in_home.size, l[s].cut * n);
+      EXPECT_EQ(l[s].cut % Layout::align, 0u);
+      at += l[s].in_home.size;
+      real += l[s].real;
+    }
+    EXPECT_EQ(at, l.home(h).size);
+  }
+  EXPECT_EQ(real, a.parameter_count());
+  for (int p = 0; p < l.parameters(); ++p) {
+    EXPECT_EQ(l.place(p).begin % Layout::align, 0u);
+    EXPECT_LE(l.place(p).begin + l.parameter_size(p), l.home(l.place(p).home).size);
+  }
+}
+
+TEST(Layout, SplitsAUnitAtTheBucketAndPadsOnlyTheEndOfItsHome) {
+  const Architecture a =
+      units({{100}});  // rounded to 104; pieces of 48 = 6 x 8 with N = 3: 48, 48, 8 padded to 24
+  const Layout l(a, bucket(50), 3, 0, false);
+  ASSERT_EQ(l.segments(), 3);
+  EXPECT_EQ(l.homes(), 1);
+  EXPECT_EQ(l[0].cut, 16u);
+  EXPECT_EQ(l[2].cut, 8u);
+  EXPECT_EQ(l[2].real, 4u);
+  EXPECT_EQ(l.home(0).size, 120u);
+  expect_consistent(a, l);
+}
+
+TEST(Layout, LetsSmallUnitsTravelTogether) {
+  const Architecture a = units({{8, 8}, {8}, {8, 16}});
+  const Layout l(a, bucket(24), 1, 0, false);
+  ASSERT_EQ(l.segments(), 2);  // units 0 and 1; unit 2
+  EXPECT_EQ(l[0].real, 24u);
+  EXPECT_EQ(l[0].first_use, 0);
+  EXPECT_EQ(l.completed_by(0).size(), 1u);
+  EXPECT_TRUE(l.completed_by(1).empty());
+  EXPECT_EQ(l.used_by(1)[0], 0);
+  expect_consistent(a, l);
+}
+
+TEST(Layout, ASegmentAUnitForZero3AndSmallParametersApart) {
+  const Architecture a = units({{40, 3}, {40, 3}});
+  Options o;
+  o.persist_below = 10;
+  const Layout l(a, o, 2, 1, true);
+  ASSERT_EQ(l.segments(), 4);
+  EXPECT_FALSE(l[0].resident);
+  EXPECT_TRUE(l[1].resident);
+  EXPECT_EQ(l.owned(0).begin, 24u);  // 40 padded to 48, rank 1 of 2
+  expect_consistent(a, l);
+}
+
+TEST(Layout, ATiedParameterIsStoredOnceAndFinalAfterItsFirstUnit) {
+  Architecture a = units({{64}, {32}});
+  a.units.push_back({});
+  a.units[2].uses = {0};
+  const Layout l(a, {}, 2, 0, true);
+  EXPECT_EQ(l.segments(), 2);
+  EXPECT_EQ(l.used_by(2)[0], l.used_by(0)[0]);
+  EXPECT_TRUE(l.completed_by(2).empty());
+  EXPECT_EQ(l.completed_by(0).size(), 1u);
+}
+
+TEST(Layout, FrozenParametersHaveHomesOfTheirOwn) {
+  Options o;
+  o.frozen = {true, false};
+  const Architecture a = units({{16, 16}});
+  const Layout l(a, o, 2, 0, false);
+  EXPECT_EQ(l.segments(), 2);
+  EXPECT_EQ(l.trainable().size(), 1u);
+  EXPECT_EQ(l.textbook().elements(Form::whole, Which::trainable), 16);
+}
+
+TEST(Layout, OddShapesAreLegal) {
+  for (int n : {1, 2, 3, 8, 768})
+    for (std::size_t size :
+         {std::size_t{1}, std::size_t{57}, std::size_t{1000}, std::size_t{40'000}})
+      for (std::size_t b :
+           {std::size_t{0}, std::size_t{1}, std::size_t{999}, std::size_t{1'000'000}})
+        for (bool by_unit : {false, true}) {
+          const Architecture a = units({{size, 0}, {1}, {0}, {size / 2 + 1, 3}});
+          expect_consistent(a, Layout(a, bucket(b), n, n - 1, by_unit));
+        }
+}
+
+TEST(Layout, TheTextbookCountsNoPadding) {
+  const Architecture a = units({{5}, {7}});
+  const Layout l(a, {}, 4, 0, false);
+  EXPECT_EQ(l.elements(Form::whole, Which::all), 64);
+  EXPECT_EQ(l.textbook().elements(Form::whole, Which::all), 12);
+  EXPECT_EQ(l.textbook().elements(Form::cut, Which::all), 3);
+}
+
+}  // namespace
+}  // namespace shardmark

@@ -1,0 +1,71 @@
+#pragma once
+// What does one rank do, from its first byte to its report? It builds its device, communicator, model and strategy, trains,
+// and reads what the ledgers and the device hold.
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+
+#include "impl/comm/thread.hpp"
+#include "impl/corpus.hpp"
+#include "impl/strategies/strategy.hpp"
+#include "impl/train.hpp"
+#include "kernels/cpu/device.hpp"
+
+namespace shardmark {
+
+// One figure of /proc/self/status ("VmRSS", "VmHWM"), in bytes; 0 where there is none.
+std::uint64_t process_status_bytes(const std::string& key);
+
+// Throws InputError naming the strategies there are.
+const StrategyEntry& strategy_entry(const std::string& name);
+
+// What all threads of a run share; owned by each of them, since a thread that is stuck is left behind.
+struct SharedRun {
+  Training training;
+  const StrategyEntry& entry;
+  Architecture architecture;
+  ThreadHub hub;
+  std::vector<RankReport> reports;
+  std::uint64_t resident_peak = 0;
+
+  std::mutex mutex;
+  std::condition_variable ended;
+  int running = 0;
+
+  explicit SharedRun(const Training&);
+  // Waits may spin only where every thread has a core.
+  static std::int64_t spin_ns(const Training&);
+};
+
+class RankRun {
+ public:
+  RankRun(SharedRun&, int rank);
+  // Whatever goes wrong is said to the world while the queues still stand, so that none of them waits for this rank.
+  void run();
+
+ private:
+  std::string where() const;
+  CpuOptions device_options();
+  void make();
+  void step();
+  void collect();
+  void read_parameters();
+  void rate_products();
+
+  SharedRun& shared_;
+  const Training& training_;
+  const Options& options_;
+  RankReport& report_;
+  int rank_;
+  std::atomic<int> step_{-1};
+  ThreadWorld world_;
+  CpuDevice device_;
+  ThreadCommunicator comm_;
+  Rank given_;
+  Layout layout_;
+  Corpus corpus_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Strategy> strategy_;
+};
+
+}  // namespace shardmark

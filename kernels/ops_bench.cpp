@@ -1,0 +1,279 @@
+// How fast is each op on this machine? Products and attention in FLOP/s and as a share of a large
+// square product (of_matrix); ops that memory bounds in bytes/s and as a share of a streaming copy
+// that takes turns with them (of_copy). Bytes: reads and writes of the operands, each once. All on
+// one thread.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <functional>
+#include <memory>
+
+#include "kernels/cpu/math.hpp"
+#include "kernels/rates.hpp"
+#include "profilers/timeline.hpp"
+
+namespace shardmark {
+namespace {
+
+class Block {
+ public:
+  explicit Block(std::size_t size, DType dtype = DType::f32)
+      : data_(new (line) std::byte[std::max<std::size_t>(1, size * size_of(dtype))]),
+        view_(reinterpret_cast<std::uintptr_t>(data_.get()), size, dtype, Space::host) {
+    if (!view_) return;
+    cpu::run(Clear{view_}, 1);
+    if (dtype == DType::f32) cpu::run(Fill{view_, {Init::Kind::bell, 0.5f}, 1, 0, 0}, 1);
+  }
+  operator View() const { return view_; }
+  operator ConstView() const { return view_; }
+
+ private:
+  static constexpr std::align_val_t line{64};
+  struct Free {
+    void operator()(std::byte* p) const { ::operator delete[](p, line); }
+  };
+  std::unique_ptr<std::byte[], Free> data_;
+  View view_;
+};
+
+double matrix_ceiling() {
+  static const double rate = matrix_rate(1);
+  return rate;
+}
+
+void count_flops(benchmark::State& state, double flops) {
+  using benchmark::Counter;
+  state.counters["FLOP/s"] = Counter(flops, Counter::kIsIterationInvariantRate, Counter::kIs1000);
+  state.counters["of_matrix"] =
+      Counter(flops / matrix_ceiling(), Counter::kIsIterationInvariantRate);
+}
+
+void time_flops(benchmark::State& state, const Op& op, double flops) {
+  cpu::run(op, 1);
+  for (auto _ : state) cpu::run(op, 1);
+  count_flops(state, flops);
+}
+
+void product(benchmark::State& state, std::size_t m, std::size_t n, std::size_t k, bool ta, bool tb,
+             bool adds) {
+  const Block a(m * k), b(k * n), c(m * n);
+  Matmul o;
+  o.a = a, o.b = b, o.c = c;
+  o.m = m, o.n = n, o.k = k, o.ta = ta, o.tb = tb, o.adds = adds;
+  const Block scratch(cpu::scratch_bytes(o, 1), DType::u8);
+  o.scratch = scratch;
+  time_flops(state, o, flops(o));
+}
+
+// The products of one transformer of this width: forward (x w), its dx (dy w^T) and its dw (x^T dy,
+// adds).
+void register_products(const std::string& model, std::size_t width) {
+  struct Layer {
+    const char* name;
+    std::size_t in, out;
+  };
+  const Layer layers[] = {{"qkv", width, 3 * width},
+                          {"proj", width, width},
+                          {"up", width, 4 * width},
+                          {"down", 4 * width, width},
+                          {"head", width, 256}};
+  constexpr std::size_t rows = 1024;  // 4 sequences of 256
+  for (const Layer& l : layers) {
+    const auto add = [&](const char* pass, std::size_t m, std::size_t n, std::size_t k, bool ta,
+                         bool tb) {
+      const std::string name =
+          fmt::format("matmul/{}/{}/{}/{}x{}x{}", model, l.name, pass, m, n, k);
+      benchmark::RegisterBenchmark(name.c_str(),
+                                   [=](benchmark::State& s) { product(s, m, n, k, ta, tb, ta); });
+    };
+    add("forward", rows, l.out, l.in, false, false);
+    add("dx", rows, l.in, l.out, false, true);
+    add("dw", l.in, l.out, rows, true, false);
+  }
+}
+
+void attention(benchmark::State& state, std::size_t heads, std::size_t head_dim, bool backward) {
+  constexpr std::size_t batch = 4, sequence = 256;
+  const std::size_t rows = batch * sequence, width = heads * head_dim;
+  const Block qkv(rows * 3 * width), out(rows * width), lse(rows * heads), grad(rows * width),
+      dqkv(rows * 3 * width);
+  const Attention forward{qkv, out, lse, batch, sequence, heads, head_dim};
+  const AttentionBackward back{qkv, out, lse, grad, dqkv, batch, sequence, heads, head_dim};
+  cpu::run(forward, 1);
+  if (backward) {
+    time_flops(state, back, flops(back));
+  } else {
+    time_flops(state, forward, flops(forward));
+  }
+}
+
+// Times `op(i)` on cold memory, each time followed by a streaming copy of as many bytes: noise
+// meets both.
+void time_bytes(benchmark::State& state, double bytes, const std::function<void(std::size_t)>& op) {
+  constexpr std::size_t copied = std::size_t{64} << 20, copies = 2;
+  static const Block from[copies] = {Block(copied, DType::u8), Block(copied, DType::u8)},
+                     to[copies] = {Block(copied, DType::u8), Block(copied, DType::u8)};
+  std::int64_t op_ns = 0, copy_ns = 0;
+  std::size_t i = 0;
+  op(i++);
+  for (auto _ : state) {
+    const std::int64_t t0 = now_ns();
+    op(i);
+    const std::int64_t t1 = now_ns();
+    cpu::stream_copy(from[i % copies], to[i % copies]);
+    copy_ns += now_ns() - t1;
+    op_ns += t1 - t0;
+    state.SetIterationTime(static_cast<double>(t1 - t0) * 1e-9);
+    ++i;
+  }
+  const double turns = static_cast<double>(i - 1);
+  const double rate = turns * bytes / static_cast<double>(op_ns) * 1e9;
+  const double ceiling = turns * 2.0 * copied / static_cast<double>(copy_ns) * 1e9;
+  state.counters["bytes/s"] =
+      benchmark::Counter(rate, benchmark::Counter::kDefaults, benchmark::Counter::kIs1000);
+  state.counters["of_copy"] = rate / ceiling;
+}
+
+// Bytes of each operand of the ops below, and how many sets of operands take turns: > 256 MiB in
+// all.
+std::size_t bytes_of(const benchmark::State& state) {
+  return static_cast<std::size_t>(state.range(0)) << 20;
+}
+std::size_t sets_for(std::size_t bytes_a_set) { return (std::size_t{320} << 20) / bytes_a_set + 1; }
+std::vector<Block> blocks(std::size_t count, std::size_t elements) {
+  std::vector<Block> b;
+  for (std::size_t i = 0; i < count; ++i) b.emplace_back(elements);
+  return b;
+}
+
+void adamw(benchmark::State& state) {
+  const std::size_t n = bytes_of(state) / 4, sets = sets_for(16 * n);
+  const auto weight = blocks(sets, n), grad = blocks(sets, n), first = blocks(sets, n),
+             second = blocks(sets, n);
+  for (const Block& b : second) cpu::run(Clear{b}, 1);
+  const Block control(4);
+  View(control).host<float>()[0] = 1;
+  View(control).host<float>()[1] = 0;
+  View(control).host<float>()[2] = 10;
+  time_bytes(state, 28.0 * static_cast<double>(n), [&](std::size_t i) {
+    const std::size_t s = i % sets;
+    cpu::run(AdamW{weight[s], {}, grad[s], first[s], second[s], control, {}}, 1);
+  });
+}
+
+void sum_squares(benchmark::State& state) {
+  const std::size_t n = bytes_of(state) / 4, sets = sets_for(4 * n);
+  const auto x = blocks(sets, n);
+  const Block total(1, DType::f64);
+  time_bytes(state, 4.0 * static_cast<double>(n), [&](std::size_t i) {
+    cpu::run(SumSquares{x[i % sets], total}, 1);
+  });
+}
+
+void stream_copy(benchmark::State& state) {
+  const std::size_t n = bytes_of(state) / 4, sets = sets_for(8 * n);
+  const auto from = blocks(sets, n), to = blocks(sets, n);
+  time_bytes(state, 8.0 * static_cast<double>(n),
+             [&](std::size_t i) { cpu::stream_copy(from[i % sets], to[i % sets]); });
+}
+
+// One rank's part of a reduction over `ranks` arrays: it reads one array's bytes and writes its
+// N-th of them.
+void reduce_ranks(benchmark::State& state, bool in_place) {
+  const std::size_t n = bytes_of(state) / 4, ranks = static_cast<std::size_t>(state.range(1)),
+                    part = n / ranks;
+  const std::size_t sets = sets_for(4 * n);
+  const auto arrays = blocks(sets, n), to = blocks(sets, part);
+  time_bytes(state, 4.0 * static_cast<double>(n + part), [&](std::size_t i) {
+    const View whole = arrays[i % sets];
+    std::vector<ConstView> sources;
+    for (std::size_t r = 0; r < ranks; ++r) sources.push_back(whole.slice({r * part, part}));
+    cpu::reduce_ranks(sources, in_place ? whole.slice({0, part}) : View(to[i % sets]), 0.5);
+  });
+}
+
+// Ops between products, on 1024 rows that the caches hold, as they do in training.
+void time_rows(benchmark::State& state, const Op& op, std::size_t elements) {
+  cpu::run(op, 1);
+  for (auto _ : state) cpu::run(op, 1);
+  state.counters["elements/s"] = benchmark::Counter(static_cast<double>(elements),
+                                                    benchmark::Counter::kIsIterationInvariantRate,
+                                                    benchmark::Counter::kIs1000);
+}
+
+constexpr std::size_t rows = 1024;
+
+void layer_norm(benchmark::State& state, bool backward) {
+  const std::size_t w = static_cast<std::size_t>(state.range(0)), n = rows * w;
+  const Block x(n), gain(w), bias(w), out(n), stats(2 * rows), dx(n), dgain(w), dbias(w);
+  const LayerNorm forward{x, gain, bias, out, stats, w};
+  cpu::run(forward, 1);
+  time_rows(
+      state,
+      backward ? Op(LayerNormBackward{out, x, gain, stats, dx, dgain, dbias, w}) : Op(forward), n);
+}
+void gelu(benchmark::State& state, bool backward) {
+  const std::size_t w = static_cast<std::size_t>(state.range(0)), n = rows * w;
+  const Block x(n), out(n), bias(w);
+  time_rows(state, backward ? Op(GeluBackward{x, out, bias, w}) : Op(Gelu{x, out}), n);
+}
+void column_sum(benchmark::State& state) {
+  const std::size_t w = static_cast<std::size_t>(state.range(0)), n = rows * w;
+  const Block x(n), total(w);
+  time_rows(state, ColumnSum{x, total}, n);
+}
+void cross_entropy(benchmark::State& state, bool backward) {
+  constexpr std::size_t classes = 256;
+  const Block logits(rows * classes), targets(rows, DType::i32), lse(rows), loss(1, DType::f64);
+  const CrossEntropy forward{logits, targets, lse, loss, classes, 0, 1};
+  cpu::run(forward, 1);
+  time_rows(state,
+            backward ? Op(CrossEntropyBackward{targets, lse, logits, classes, 1}) : Op(forward),
+            rows * classes);
+}
+
+void register_all() {
+  using benchmark::RegisterBenchmark;
+  using State = benchmark::State;
+  register_products("gpt-micro", 384);
+  register_products("gpt-nano", 128);
+  for (const bool backward : {false, true}) {
+    const char* pass = backward ? "backward" : "forward";
+    const auto named = [pass](const char* op) { return fmt::format("{}/{}", op, pass); };
+    RegisterBenchmark(named("attention/6x64").c_str(),
+                      [=](State& s) { attention(s, 6, 64, backward); });
+    RegisterBenchmark(named("attention/4x32").c_str(),
+                      [=](State& s) { attention(s, 4, 32, backward); });
+    RegisterBenchmark(named("layer_norm").c_str(), [=](State& s) { layer_norm(s, backward); })
+        ->Arg(384)
+        ->Arg(128);
+    RegisterBenchmark(named("gelu").c_str(), [=](State& s) { gelu(s, backward); })
+        ->Arg(1536)
+        ->Arg(512);
+    RegisterBenchmark(named("cross_entropy").c_str(),
+                      [=](State& s) { cross_entropy(s, backward); });
+  }
+  RegisterBenchmark("column_sum", column_sum)->Arg(1152)->Arg(384);
+  RegisterBenchmark("adamw/MiB", adamw)->Arg(16)->Arg(64)->UseManualTime();
+  RegisterBenchmark("sum_squares/MiB", sum_squares)->Arg(16)->Arg(64)->UseManualTime();
+  RegisterBenchmark("stream_copy/MiB", stream_copy)->Arg(16)->Arg(64)->UseManualTime();
+  for (const bool in_place : {false, true}) {
+    RegisterBenchmark(in_place ? "reduce_ranks/in_place/MiB/ranks" : "reduce_ranks/apart/MiB/ranks",
+                      [=](State& s) { reduce_ranks(s, in_place); })
+        ->ArgsProduct({{16, 64}, {2, 4}})
+        ->UseManualTime();
+  }
+}
+
+}  // namespace
+}  // namespace shardmark
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::AddCustomContext("instruction_set", shardmark::cpu::instruction_set());
+  benchmark::AddCustomContext("matrix_library", shardmark::cpu::matrix_library());
+  shardmark::register_all();
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+}
