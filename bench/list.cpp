@@ -16,57 +16,88 @@ namespace shardmark {
 
 namespace {
 
-constexpr std::size_t usual_sequence = 256;
+constexpr std::size_t columns = 100, usual_sequence = 256;
 
-void models(Grid& grid) {
-  grid.row({fmt::format("models (--model), parameters counted at --sequence {}", usual_sequence)});
-  for (const Preset& p : presets())
-    grid.row(
-        {"  " + p.name,
-         grouped(static_cast<double>(make_architecture(p.form, usual_sequence).parameter_count())),
-         fmt::format("{}; short for {}", p.summary, p.form)});
-  for (const FreeForm& f : free_forms()) grid.row({"  " + f.pattern + "  " + f.summary});
+struct Line {
+  std::string name, fact, text;
+};
+
+// The text of each line stays in its own column, however long it is.
+std::string section(const std::string& title, const std::vector<Line>& lines) {
+  std::size_t name = 0, fact = 0;
+  for (const Line& l : lines) {
+    name = std::max(name, display_width(l.name));
+    fact = std::max(fact, display_width(l.fact));
+  }
+  const std::size_t before = 2 + name + 2 + (fact > 0 ? fact + 2 : 0);
+  std::string all = title + "\n";
+  for (const Line& l : lines) {
+    const std::string start =
+        "  " + pad_right(l.name, name) + "  " + (fact > 0 ? pad_left(l.fact, fact) + "  " : "");
+    const std::string text =
+        wrapped(std::string(before, ' ') + l.text, columns, std::string(before, ' '));
+    all += start + text.substr(before) + "\n";
+  }
+  return all + "\n";
 }
 
-void strategies_in_order(Grid& grid) {
+std::vector<Line> models() {
+  std::vector<Line> lines;
+  for (const Preset& p : presets())
+    lines.push_back(
+        {p.name,
+         grouped(static_cast<double>(make_architecture(p.form, usual_sequence).parameter_count())),
+         fmt::format("{}; short for {}", p.summary, p.form)});
+  return lines;
+}
+
+std::vector<Line> forms() {
+  std::vector<Line> lines;
+  for (const FreeForm& f : free_forms()) lines.push_back({f.pattern, "", f.summary});
+  return lines;
+}
+
+std::vector<Line> known_strategies() {
   std::vector<const std::pair<const std::string, StrategyEntry>*> all;
   for (const auto& s : strategies()) all.push_back(&s);
   std::sort(all.begin(), all.end(),
             [](auto* a, auto* b) { return a->second.rank < b->second.rank; });
-  grid.row({"strategies (--strategy)"});
-  for (const auto* s : all) grid.row({"  " + s->first, "", s->second.summary});
+  std::vector<Line> lines;
+  for (const auto* s : all) lines.push_back({s->first, "", s->second.summary});
+  return lines;
 }
 
 std::string nvidia_driver() {
   std::error_code ignored;
   return std::filesystem::exists("/proc/driver/nvidia/version", ignored)
              ? "an NVIDIA driver is loaded here"
-             : "and no NVIDIA driver is loaded here";
+             : "no NVIDIA driver is loaded here either";
 }
 
 }  // namespace
 
 std::string list_text() {
-  Grid grid(3);
-  models(grid);
-  grid.row({""});
-  strategies_in_order(grid);
-  grid.row({""});
-  grid.row({"devices"});
-  grid.row({"  cpu", "here",
-            fmt::format("kernels for {}, matrix products by {}", cpu::instruction_set(),
-                        cpu::matrix_library() == "plain" ? "plain loops" : cpu::matrix_library())});
-  grid.row({"  dry", "in tests",
-            "no memory and no arithmetic: counts bytes and calls, checks the order of accesses"});
-  grid.row({"  cuda", "absent", "this version has no CUDA kernels; " + nvidia_driver()});
-  grid.row({""});
-  grid.row({"communicators"});
-  grid.row({"  thread", "here",
-            "ranks are threads of one process; sums in rank order, bit for bit repeatable"});
-  grid.row({"  dry", "in tests", "counts volumes for any number of ranks"});
-  grid.row({"  mpi", "absent", "this version runs ranks as threads only"});
-  grid.row({"  nccl", "absent", "needs the cuda device"});
-  return grid.text();
+  const std::string library = cpu::matrix_library();
+  std::string text =
+      section(fmt::format("models (--model), parameters counted at --sequence {}", usual_sequence),
+              models()) +
+      section("models of any shape (--model)", forms()) +
+      section("strategies (--strategy)", known_strategies()) +
+      section("devices",
+              {{"cpu", "here",
+                fmt::format("kernels for {}, matrix products by {}", cpu::instruction_set(),
+                            library == "plain" ? "plain loops" : library)},
+               {"dry", "tests",
+                "no memory, no arithmetic: counts bytes and calls, checks the order of accesses"},
+               {"cuda", "absent", "this version has no CUDA kernels; " + nvidia_driver()}}) +
+      section("communicators",
+              {{"thread", "here",
+                "ranks are threads of one process; sums in rank order, repeatable bit for bit"},
+               {"dry", "tests", "counts what any number of ranks would send"},
+               {"mpi", "absent", "this version runs ranks as threads only"},
+               {"nccl", "absent", "it needs the cuda device"}});
+  text.pop_back();  // no empty line at the end
+  return text;
 }
 
 int list() {

@@ -129,10 +129,11 @@ int run_command(const RunArguments& a) {
   if (a.out.empty() && a.resume.empty()) link_latest(run.path);
   const RunOutcome outcome = execute(suite, run.path, run.id);
   if (outcome.interrupted_by == 0) return show(a, suite, run.path);
+  const std::size_t kept = records_of(run.path).size();
   fmt::print(
       stderr,
-      "shardmark: interrupted; {} records are kept in {}; go on with: shardmark run --resume {}\n",
-      records_of(run.path).size(), run.path.string(), run.path.string());
+      "shardmark: interrupted; {} record{} kept in {}; go on with: shardmark run --resume {}\n",
+      kept, kept == 1 ? " is" : "s are", run.path.string(), run.path.string());
   return 128 + outcome.interrupted_by;
 }
 

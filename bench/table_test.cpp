@@ -161,6 +161,16 @@ TEST(Table, compares_bytes_and_volume_with_ddp) {
   EXPECT_EQ(cell("TRAFFIC", "zero1", 6), "1.00");
 }
 
+TEST(Table, the_norm_is_sent_but_is_no_gradient) {
+  json r = record_of("zero1", false, 1, 30);
+  for (json& c : r["traffic"]["called"]) c["volume_bytes"] = c["dtype"] == "f64" ? 8 : 1000;
+  const Words words =
+      row(table({r}), "TRAFFIC, kB", "zero1");  // 1000 each of reduce_scatter and all_gather
+  EXPECT_EQ(words.at(1), "1.000");
+  EXPECT_EQ(words.at(2), "1.000");
+  EXPECT_EQ(words.at(3), "2.008");
+}
+
 TEST(Table, one_rank_sends_nothing_and_divides_by_nothing) {
   const std::string text =
       table({record_of("ddp", false, 1, 30, 1), record_of("zero1", false, 1, 30, 1)});

@@ -5,6 +5,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 
@@ -36,22 +37,28 @@ class Block {
   View view_;
 };
 
-double matrix_ceiling() {
-  static const double rate = matrix_rate(1);
-  return rate;
+double median(std::vector<double> x) {
+  std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
+  return x[x.size() / 2];
+}
+benchmark::Counter figure(double x) {
+  return {x, benchmark::Counter::kDefaults, benchmark::Counter::kIs1000};
 }
 
-void count_flops(benchmark::State& state, double flops) {
-  using benchmark::Counter;
-  state.counters["FLOP/s"] = Counter(flops, Counter::kIsIterationInvariantRate, Counter::kIs1000);
-  state.counters["of_matrix"] =
-      Counter(flops / matrix_ceiling(), Counter::kIsIterationInvariantRate);
-}
-
+// Times the op; its median against the square product, measured just before.
 void time_flops(benchmark::State& state, const Op& op, double flops) {
+  const double ceiling = matrix_rate(1);
   cpu::run(op, 1);
-  for (auto _ : state) cpu::run(op, 1);
-  count_flops(state, flops);
+  std::vector<double> rates;
+  for (auto _ : state) {
+    const std::int64_t t0 = now_ns();
+    cpu::run(op, 1);
+    const double ns = static_cast<double>(now_ns() - t0);
+    rates.push_back(flops / ns * 1e9);
+    state.SetIterationTime(ns * 1e-9);
+  }
+  state.counters["FLOP/s"] = figure(median(rates));
+  state.counters["of_matrix"] = median(rates) / ceiling;
 }
 
 void product(benchmark::State& state, std::size_t m, std::size_t n, std::size_t k, bool ta, bool tb,
@@ -83,8 +90,9 @@ void register_products(const std::string& model, std::size_t width) {
                          bool tb) {
       const std::string name =
           fmt::format("matmul/{}/{}/{}/{}x{}x{}", model, l.name, pass, m, n, k);
-      benchmark::RegisterBenchmark(name.c_str(),
-                                   [=](benchmark::State& s) { product(s, m, n, k, ta, tb, ta); });
+      benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& s) {
+        product(s, m, n, k, ta, tb, ta);
+      })->UseManualTime();
     };
     add("forward", rows, l.out, l.in, false, false);
     add("dx", rows, l.in, l.out, false, true);
@@ -107,39 +115,38 @@ void attention(benchmark::State& state, std::size_t heads, std::size_t head_dim,
   }
 }
 
-// Times `op(i)` on cold memory, each time followed by a streaming copy of as many bytes: noise
-// meets both.
-void time_bytes(benchmark::State& state, double bytes, const std::function<void(std::size_t)>& op) {
-  constexpr std::size_t copied = std::size_t{64} << 20, copies = 2;
-  static const Block from[copies] = {Block(copied, DType::u8), Block(copied, DType::u8)},
-                     to[copies] = {Block(copied, DType::u8), Block(copied, DType::u8)};
-  std::int64_t op_ns = 0, copy_ns = 0;
-  std::size_t i = 0;
-  op(i++);
-  for (auto _ : state) {
-    const std::int64_t t0 = now_ns();
-    op(i);
-    const std::int64_t t1 = now_ns();
-    cpu::stream_copy(from[i % copies], to[i % copies]);
-    copy_ns += now_ns() - t1;
-    op_ns += t1 - t0;
-    state.SetIterationTime(static_cast<double>(t1 - t0) * 1e-9);
-    ++i;
-  }
-  const double turns = static_cast<double>(i - 1);
-  const double rate = turns * bytes / static_cast<double>(op_ns) * 1e9;
-  const double ceiling = turns * 2.0 * copied / static_cast<double>(copy_ns) * 1e9;
-  state.counters["bytes/s"] =
-      benchmark::Counter(rate, benchmark::Counter::kDefaults, benchmark::Counter::kIs1000);
-  state.counters["of_copy"] = rate / ceiling;
-}
-
-// Bytes of each operand of the ops below, and how many sets of operands take turns: > 256 MiB in
-// all.
+// Bytes of each operand of the ops below, and how many sets of operands take turns: > 256 MiB in all.
 std::size_t bytes_of(const benchmark::State& state) {
   return static_cast<std::size_t>(state.range(0)) << 20;
 }
-std::size_t sets_for(std::size_t bytes_a_set) { return (std::size_t{320} << 20) / bytes_a_set + 1; }
+constexpr std::size_t most_copied = std::size_t{320} << 20;
+std::size_t sets_for(std::size_t bytes_a_set) { return most_copied / bytes_a_set + 1; }
+
+// Times `op(i)` on cold memory, each time followed by a streaming copy that moves as many bytes: noise meets both. The
+// share is the median over the pairs.
+void time_bytes(benchmark::State& state, double bytes, const std::function<void(std::size_t)>& op) {
+  const std::size_t copied = static_cast<std::size_t>(bytes / 2) / 64 * 64,
+                    copies = sets_for(2 * copied);
+  static const Block from(most_copied, DType::u8), to(most_copied, DType::u8);
+  std::vector<double> rates, shares;
+  std::size_t i = 0;
+  op(i++);
+  for (auto _ : state) {
+    const Range part{i % copies * copied % (most_copied - copied) / 64 * 64, copied};
+    const std::int64_t t0 = now_ns();
+    op(i);
+    const std::int64_t t1 = now_ns();
+    cpu::stream_copy(View(from).slice(part), View(to).slice(part));
+    const double op_ns = static_cast<double>(t1 - t0), copy_ns = static_cast<double>(now_ns() - t1);
+    rates.push_back(bytes / op_ns * 1e9);
+    shares.push_back(bytes / op_ns / (2.0 * static_cast<double>(copied) / copy_ns));
+    state.SetIterationTime(op_ns * 1e-9);
+    ++i;
+  }
+  state.counters["bytes/s"] = figure(median(rates));
+  state.counters["of_copy"] = median(shares);
+}
+
 std::vector<Block> blocks(std::size_t count, std::size_t elements) {
   std::vector<Block> b;
   for (std::size_t i = 0; i < count; ++i) b.emplace_back(elements);
@@ -240,10 +247,12 @@ void register_all() {
   for (const bool backward : {false, true}) {
     const char* pass = backward ? "backward" : "forward";
     const auto named = [pass](const char* op) { return fmt::format("{}/{}", op, pass); };
-    RegisterBenchmark(named("attention/6x64").c_str(),
-                      [=](State& s) { attention(s, 6, 64, backward); });
-    RegisterBenchmark(named("attention/4x32").c_str(),
-                      [=](State& s) { attention(s, 4, 32, backward); });
+    RegisterBenchmark(named("attention/6x64").c_str(), [=](State& s) {
+      attention(s, 6, 64, backward);
+    })->UseManualTime();
+    RegisterBenchmark(named("attention/4x32").c_str(), [=](State& s) {
+      attention(s, 4, 32, backward);
+    })->UseManualTime();
     RegisterBenchmark(named("layer_norm").c_str(), [=](State& s) { layer_norm(s, backward); })
         ->Arg(384)
         ->Arg(128);

@@ -51,12 +51,13 @@ class QueryTile {
   // by rescale_.
   void softmax(std::size_t key, std::size_t keys) {
     const bool diagonal = key + keys > begin_ + 1;
+    const Exp2 exp2;
     for (int v = 0; v < query_vectors; ++v) {
       float* s = scores_ + v * lanes;
       if (diagonal) hide(s, key, keys, begin_ + v * lanes);
       const Floats top = maximum(most_[v], largest_of_each(s, keys));
-      const Floats rescale = exp2_below(most_[v] - top);
-      total_[v] = total_[v] * rescale + powers(s, keys, top);
+      const Floats rescale = exp2.below(most_[v] - top);
+      total_[v] = total_[v] * rescale + powers(exp2, s, keys, top);
       most_[v] = top;
       store(rescale_ + v * lanes, rescale);
     }
@@ -77,18 +78,18 @@ class QueryTile {
     return maximum(b, j < keys ? maximum(a, load(s + j * tile_queries)) : a);
   }
   // 2^(s - top) in place, and their sum.
-  static Floats powers(float* s, std::size_t keys, Floats top) {
+  static Floats powers(const Exp2& exp2, float* s, std::size_t keys, Floats top) {
     Floats a = Floats{}, b = Floats{};
     std::size_t j = 0;
     for (; j + 2 <= keys; j += 2, s += 2 * tile_queries) {
-      const Floats x = exp2_below(load(s) - top), y = exp2_below(load(s + tile_queries) - top);
+      const Floats x = exp2.below(load(s) - top), y = exp2.below(load(s + tile_queries) - top);
       store(s, x);
       store(s + tile_queries, y);
       a += x;
       b += y;
     }
     if (j < keys) {
-      const Floats x = exp2_below(load(s) - top);
+      const Floats x = exp2.below(load(s) - top);
       store(s, x);
       a += x;
     }

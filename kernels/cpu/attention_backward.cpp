@@ -76,6 +76,7 @@ class QueryTile {
 
   void softmax(std::size_t key, std::size_t keys) {
     const bool diagonal = key + keys > begin_ + 1;
+    const Exp2 exp2;
     for (std::size_t j = 0; j < up(keys, block_rows); ++j) {
       for (int v = 0; v < query_vectors; ++v) {
         float *p = p_ + j * tile_queries + v * lanes, *ds = ds_ + j * tile_queries + v * lanes;
@@ -84,7 +85,7 @@ class QueryTile {
           s = mask(s, key + j, begin_ + v * lanes, all(-__builtin_inff()));
           g = mask(g, key + j, begin_ + v * lanes, Floats{});
         }
-        const Floats probability = exp2_below(s - load(lse_ + v * lanes));
+        const Floats probability = exp2.below(s - load(lse_ + v * lanes));
         store(p, probability);
         store(ds, probability * (g - load(product_ + v * lanes)) * scale_);
       }

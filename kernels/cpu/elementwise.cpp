@@ -23,7 +23,7 @@ void add_f64(const double* from, double* to, std::size_t n) {
 }
 
 // How far ahead of the loads a stream is asked for: memory answers in some 100 ns.
-constexpr std::size_t ahead = 1024;  // bytes
+constexpr std::size_t ahead = 2048;  // bytes
 
 void stream_copy(const std::uint8_t* from, std::uint8_t* to, std::size_t bytes) {
   constexpr std::size_t line = 64;
@@ -43,18 +43,81 @@ void stream_copy(const std::uint8_t* from, std::uint8_t* to, std::size_t bytes) 
 
 namespace {
 
-// The sum of one vector over all sources, in their order.
-SHARDMARK_INLINE Floats over_ranks(const float* const* sources, std::size_t count, std::size_t i) {
-  Floats s = load(sources[0] + i);
-  for (std::size_t r = 1; r < count; ++r) s += load(sources[r] + i);
-  return s;
-}
-// Elements that do not fill a vector run through the same additions.
+// Elements that do not fill a stretch run through the same additions.
 void reduce_few(const float* const* sources, std::size_t count, float* to, std::size_t i,
                 std::size_t n, float factor) {
   Floats s = load_first(sources[0] + i, n);
   for (std::size_t r = 1; r < count; ++r) s += load_first(sources[r] + i, n);
   store_first(to + i, s * factor, n);
+}
+void reduce_rest(const float* const* sources, std::size_t count, float* to, std::size_t begin,
+                 std::size_t end, float factor) {
+  for (std::size_t i = begin; i < end; i += lanes) {
+    reduce_few(sources, count, to, i, end - i < lanes ? end - i : lanes, factor);
+  }
+}
+
+struct Reduction {
+  const float* const* sources;
+  std::size_t count;
+  float* to;
+  std::size_t n;
+  float factor;
+};
+
+constexpr std::size_t stretch = 64;  // elements; four lines
+constexpr int vectors = stretch / lanes;
+
+// One source's part of a stretch, and the memory that will be needed soon.
+template <bool adds>
+SHARDMARK_INLINE void read(Floats* s, const float* x) {
+#pragma GCC unroll 16
+  for (int v = 0; v < vectors; ++v) {
+    if (v * lanes % 16 == 0) prefetch(x + v * lanes + ahead / 4);
+    s[v] = adds ? s[v] + load(x + v * lanes) : load(x + v * lanes);
+  }
+}
+
+// Whole stretches of four lines from element i on: so many sums stay in registers while the sources take turns. With the
+// number of sources known when compiling (0: it is not), the loop over them is unrolled, and memory kept busier. Returns
+// where it ended.
+template <bool streams, std::size_t known>
+std::size_t stretches(const Reduction& of, std::size_t i) {
+  const std::size_t count = known > 0 ? known : of.count;
+  const float* at[known > 0 ? known : 1];
+  for (std::size_t r = 0; r < known; ++r) at[r] = of.sources[r];
+  for (; i + stretch <= of.n; i += stretch) {
+    Floats s[vectors];
+    read<false>(s, (known > 0 ? at[0] : of.sources[0]) + i);
+#pragma GCC unroll 8
+    for (std::size_t r = 1; r < count; ++r) {
+      read<true>(s, (known > 0 ? at[r] : of.sources[r]) + i);
+    }
+#pragma GCC unroll 16
+    for (int v = 0; v < vectors; ++v) {
+      if constexpr (streams) {
+        stream(of.to + i + v * lanes, s[v] * of.factor);
+      } else {
+        store(of.to + i + v * lanes, s[v] * of.factor);
+      }
+    }
+  }
+  return i;
+}
+template <bool streams>
+std::size_t stretches(const Reduction& of, std::size_t i) {
+  switch (of.count) {
+    case 2:
+      return stretches<streams, 2>(of, i);
+    case 3:
+      return stretches<streams, 3>(of, i);
+    case 4:
+      return stretches<streams, 4>(of, i);
+    case 8:
+      return stretches<streams, 8>(of, i);
+    default:
+      return stretches<streams, 0>(of, i);
+  }
 }
 
 }  // namespace
@@ -64,21 +127,10 @@ void reduce(const float* const* sources, std::size_t count, float* to, std::size
   constexpr std::size_t line = 16;
   std::size_t i = (line - reinterpret_cast<std::uintptr_t>(to) / 4 % line) % line;
   i = i < n ? i : n;
-  for (std::size_t j = 0; j < i; j += lanes)
-    reduce_few(sources, count, to, j, i - j < lanes ? i - j : lanes, factor);
-  for (; i + line <= n; i += line) {
-    for (std::size_t r = 0; r < count; ++r) prefetch(sources[r] + i + ahead / 4);
-    for (std::size_t j = i; j < i + line; j += lanes) {
-      const Floats s = over_ranks(sources, count, j) * factor;
-      if (streams) {
-        stream(to + j, s);
-      } else {
-        store(to + j, s);
-      }
-    }
-  }
-  for (; i < n; i += lanes)
-    reduce_few(sources, count, to, i, n - i < lanes ? n - i : lanes, factor);
+  reduce_rest(sources, count, to, 0, i, factor);
+  const Reduction of{sources, count, to, n, factor};
+  i = streams ? stretches<true>(of, i) : stretches<false>(of, i);
+  reduce_rest(sources, count, to, i, n, factor);
   if (streams) fence();
 }
 void reduce_f64(const double* const* sources, std::size_t count, double* to, std::size_t n,

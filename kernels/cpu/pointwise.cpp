@@ -5,43 +5,48 @@ namespace shardmark::cpu::SHARDMARK_ISA {
 
 namespace {
 
-// gelu(x) = x (1 + tanh u) / 2 = x / (1 + e^-2u), u = sqrt(2 / pi) (x + 0.044715 x^3). -2u / ln 2
-// as a polynomial:
-constexpr float linear = -2.302208198f, cubic = -0.1029432396f;
+// gelu(x) = x (1 + tanh u) / 2 = x / (1 + e^-2u), u = sqrt(2 / pi) (x + 0.044715 x^3).
+struct Gelu {
+  Exp2 exp2;
+  Floats linear = kept(-2.302208198f), cubic = kept(-0.1029432396f);  // of -2u / log 2
+  Floats slope_constant = kept(1.595769122f), slope_square = kept(0.2140644489f);
+  Floats most = kept(10.0f), least = kept(-10.0f);
 
-// The logistic function of 2u; x within +-10, beyond which it is 1, or less than 2^-125.
-SHARDMARK_INLINE Floats gate(Floats x) {
-  return inverse(1.0f + exp2_within(x * (x * x * cubic + linear)));
-}
-
-SHARDMARK_INLINE Floats gelu_of(Floats x) {
-  const Floats from_below =
-      maximum(all(-10.0f), x);  // so that -infinity gives next to 0, its limit
-  return from_below * gate(minimum(all(10.0f), from_below));
-}
-// d/dx: s + x s (1 - s) (2u)', where s is the gate.
-SHARDMARK_INLINE Floats gelu_slope(Floats x) {
-  const Floats at = minimum(all(10.0f), maximum(all(-10.0f), x)), s = gate(at);
-  const Floats slope = at * at * 0.2140644489f + 1.595769122f;
-  return s + at * s * (1.0f - s) * slope;
-}
+  // The logistic function of 2u; x within +-10, beyond which it is 1, or less than 2^-125.
+  SHARDMARK_INLINE Floats gate(Floats x, Floats square) const {
+    return inverse(1.0f + exp2.within(x * (square * cubic + linear)));
+  }
+  SHARDMARK_INLINE Floats value(Floats x) const {
+    const Floats from_below = maximum(least, x);  // so that -infinity gives next to 0, its limit
+    const Floats at = minimum(most, from_below);
+    return from_below * gate(at, at * at);
+  }
+  // d/dx: s + x s (1 - s) (2u)', where s is the gate.
+  SHARDMARK_INLINE Floats slope(Floats x) const {
+    const Floats at = minimum(most, maximum(least, x)), square = at * at;
+    const Floats s = gate(at, square);
+    return s + (s - s * s) * (at * (square * slope_square + slope_constant));
+  }
+};
 
 }  // namespace
 
 void gelu(const float* x, float* out, std::size_t n) {
+  const Gelu g;
   std::size_t i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    store(out + i, gelu_of(load(x + i)));
-    store(out + i + lanes, gelu_of(load(x + i + lanes)));
+    store(out + i, g.value(load(x + i)));
+    store(out + i + lanes, g.value(load(x + i + lanes)));
   }
   for (; i < n; i += lanes) {
     const std::size_t rest = n - i < lanes ? n - i : lanes;
-    store_first(out + i, gelu_of(load_first(x + i, rest)), rest);
+    store_first(out + i, g.value(load_first(x + i, rest)), rest);
   }
 }
 
 void gelu_backward(const float* x, float* grad, float* bias_grad, std::size_t rows,
                    std::size_t stride, std::size_t begin, std::size_t end) {
+  const Gelu of;
   constexpr std::size_t together = 4;  // rows: one load and store of bias_grad for so many
   for (std::size_t r = 0; r < rows; r += together) {
     const std::size_t count = rows - r < together ? rows - r : together;
@@ -50,7 +55,7 @@ void gelu_backward(const float* x, float* grad, float* bias_grad, std::size_t ro
       Floats s = Floats{};
       for (std::size_t j = 0; j < count; ++j) {
         const std::size_t at = (r + j) * stride + c;
-        const Floats g = load(grad + at) * gelu_slope(load(x + at));
+        const Floats g = load(grad + at) * of.slope(load(x + at));
         store(grad + at, g);
         s += g;
       }
@@ -59,7 +64,7 @@ void gelu_backward(const float* x, float* grad, float* bias_grad, std::size_t ro
     if (c == end) continue;
     for (std::size_t j = 0; j < count; ++j) {
       const std::size_t at = (r + j) * stride + c;
-      const Floats g = load_first(grad + at, end - c) * gelu_slope(load_first(x + at, end - c));
+      const Floats g = load_first(grad + at, end - c) * of.slope(load_first(x + at, end - c));
       store_first(grad + at, g, end - c);
       if (bias_grad) store_first(bias_grad + c, load_first(bias_grad + c, end - c) + g, end - c);
     }

@@ -1,0 +1,94 @@
+// Are contradictions between records found, and only those?
+#include "bench/checks.hpp"
+
+#include <gtest/gtest.h>
+
+#include "bench/cell.hpp"
+
+namespace shardmark {
+namespace {
+
+using nlohmann::json;
+
+json record(const std::string& strategy, bool overlap = true, std::int64_t round = 1,
+            std::int64_t accumulate = 1) {
+  Cell c;
+  c.strategy = strategy;
+  c.overlap = overlap;
+  c.accumulate = accumulate;
+  return {{"cell", to_json(c)},
+          {"round", round},
+          {"commit", "abc"},
+          {"status", "ok"},
+          {"corpus", {{"fnv1a64", "1"}}},
+          {"training", {{"loss", {3.0, 2.5, 2.0}}, {"parameter_hash", "1111"}}},
+          {"checks", {{"bytes_exact", true}}}};
+}
+
+std::vector<std::string> found(const std::vector<json>& records) {
+  std::vector<std::string> sentences;
+  for (const Finding& f : cross_checks(records)) sentences.push_back(f.check + ": " + f.sentence);
+  return sentences;
+}
+
+TEST(checks, equal_cells_contradict_nothing) {
+  const std::vector<json> records = {record("ddp"), record("zero1"), record("zero3", false),
+                                     record("ddp", true, 2)};
+  EXPECT_TRUE(found(records).empty());
+  EXPECT_EQ(compared_groups(records), 1);
+  EXPECT_EQ(compared_groups({record("ddp"), record("ddp", true, 2)}),
+            0);  // rounds of one cell show nothing about sharding
+}
+
+TEST(checks, another_result_is_named_with_its_cell_and_round) {
+  json other = record("zero1", false, 2);
+  other["training"]["parameter_hash"] = "2222";
+  other["training"]["loss"][1] = 2.500000001;
+  EXPECT_EQ(found({record("zero2"), record("ddp"), other}),
+            (std::vector<std::string>{"same_parameters: gpt-nano/zero1/n2/overlap-off in round 2 "
+                                      "ends with other parameters than "
+                                      "gpt-nano/ddp/n2/overlap-on in round 1",
+                                      "same_loss: gpt-nano/zero1/n2/overlap-off in round 2 has "
+                                      "another loss from step 1 on than "
+                                      "gpt-nano/ddp/n2/overlap-on in round 1"}));
+}
+
+TEST(checks, what_computes_something_else_is_not_compared) {
+  const auto differing = [](auto&& change) {
+    json other = record("zero1");
+    other["training"]["parameter_hash"] = "2222";
+    change(other);
+    return found({record("ddp"), other});
+  };
+  for (const char* key : {"model", "ranks", "batch", "sequence", "steps", "warmup", "clip", "lr",
+                          "seed", "threads_per_rank"})
+    EXPECT_TRUE(differing([&](json& r) { r["cell"][key] = "other"; }).empty()) << key;
+  EXPECT_TRUE(differing([](json& r) { r["commit"] = "def"; }).empty());
+  EXPECT_TRUE(differing([](json& r) { r["corpus"]["fnv1a64"] = "2"; }).empty());
+  EXPECT_TRUE(differing([](json& r) { r["status"] = "failed"; }).empty());
+  for (const char* key : {"bucket_bytes", "buckets", "all_reduce", "overlap", "timeout_s"})
+    EXPECT_FALSE(differing([&](json& r) { r["cell"][key] = "other"; }).empty()) << key;
+}
+
+TEST(checks, micro_steps_are_added_in_an_order_of_each_strategy) {
+  json other = record("zero2", true, 1, 4);
+  other["training"]["parameter_hash"] = "2222";
+  EXPECT_TRUE(found({record("ddp", true, 1, 4), other}).empty());
+  EXPECT_FALSE(found({record("zero2", false, 1, 4), other}).empty());
+}
+
+TEST(checks, a_check_of_a_single_record_comes_with_its_reason) {
+  json bad = record("zero1", true, 3);
+  bad["checks"] = {{"bytes_exact", false}, {"bytes_exact_reason", "why"}, {"norms_agree", nullptr}};
+  json failed = record("zero2");
+  failed["checks"] = nullptr;
+  const auto findings = failed_checks({record("ddp"), bad, failed});
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].cell, "gpt-nano/zero1/n2/overlap-on");
+  EXPECT_EQ(findings[0].round, 3);
+  EXPECT_EQ(findings[0].check, "bytes_exact");
+  EXPECT_EQ(findings[0].sentence, "why");
+}
+
+}  // namespace
+}  // namespace shardmark
