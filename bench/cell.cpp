@@ -53,6 +53,21 @@ std::string data_text(const std::vector<std::string>& files) {
   return all == paths ? all : all + "~" + hex16(fnv1a64(paths)).substr(0, 4);
 }
 
+// A file is not typed by flags, which would have said so.
+void check_least(const Cell& c) {
+  const std::pair<const char*, std::int64_t Cell::*> counts[] = {
+      {"ranks", &Cell::ranks},       {"threads_per_rank", &Cell::threads_per_rank},
+      {"batch", &Cell::batch},       {"accumulate", &Cell::accumulate},
+      {"sequence", &Cell::sequence}, {"steps", &Cell::steps},
+      {"warmup", &Cell::warmup},     {"buckets", &Cell::buckets}};
+  for (const auto& [key, member] : counts) {
+    const std::int64_t least = member == &Cell::warmup ? 2 : 1;
+    if (c.*member < least)
+      throw InputError(
+          fmt::format("a cell's \"{}\" is {}, but must be at least {}.", key, c.*member, least));
+  }
+}
+
 }  // namespace
 
 std::string id_of(const Cell& c) {
@@ -117,6 +132,7 @@ Cell cell_from_json(const json& from) {
           fmt::format("a cell's \"{}\" is {}, which is of the wrong type.", key, it->dump()));
     }
   });
+  check_least(c);
   if (const auto it = from.find("memory_limit_bytes"); it != from.end() && it->is_number_unsigned())
     c.memory_limit_bytes = *it;
   for (const auto& [key, value] : from.items())

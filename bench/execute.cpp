@@ -51,6 +51,7 @@ json section_of(const Text& c) {
 
 json trained(const Cell& cell) {
   Text corpus = load_text(cell.data);
+  validate(cell, corpus.bytes.size());
   json about = section_of(corpus);
   if (cell.memory_limit_bytes > 0) limit_allocation(cell.memory_limit_bytes + stacks_bytes(cell));
   Training training = training_of(cell, std::move(corpus.bytes));

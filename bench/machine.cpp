@@ -2,7 +2,6 @@
 #include "bench/machine.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <CLI/Version.hpp>
@@ -12,6 +11,7 @@
 #include <sstream>
 
 #include "bench/revision.hpp"  // written by the build: bench/revision.cmake
+#include "kernels/cpu/cores.hpp"
 #include "kernels/cpu/math.hpp"
 
 namespace shardmark {
@@ -171,13 +171,6 @@ json core_quota(const fs::path& root) {
     period = std::atof(read_text(root / "sys/fs/cgroup/cpu/cpu.cfs_period_us").c_str());
   }
   return quota > 0 && period > 0 ? json(quota / period) : json(nullptr);
-}
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 json build() {

@@ -1,4 +1,5 @@
-// Does a record say what the report of a training said? Reports here are made by hand, so every figure is known beforehand.
+// Does a record say what the report of a training said? Reports here are made by hand, so every
+// figure is known beforehand.
 #include "bench/measured.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,8 @@ Training training() {
   return t;
 }
 
-// Steps of 61, 81, 71, 91 ns on the slower of two ranks, behind two of warm-up that would change every median.
+// Steps of 61, 81, 71, 91 ns on the slower of two ranks, behind two of warm-up that would change
+// every median.
 TrainingReport report() {
   TrainingReport r;
   r.ranks.resize(2);
@@ -201,6 +203,14 @@ INSTANTIATE_TEST_SUITE_P(
               "step 5 where 3 calls, 400 "
               "bytes of payload and 0 of volume were claimed",
               [](TrainingReport& r) { r.ranks[1].traffic_by_step[5][scatter].calls = 4; }},
+        Fault{"traffic_exact",
+              "rank 0 made 3 calls, 400 bytes of payload and 208 of volume by reduce_scatter f32 "
+              "in step 0 where 3 calls, 400 "
+              "bytes of payload and 200 of volume were claimed",
+              [](TrainingReport& r) {
+                r.ranks[0].traffic_by_step[0][scatter].volume += 8;
+                r.ranks[0].moved_bytes += 8;
+              }},
         Fault{"moved_agrees", "1300 bytes left rank 1 where its ledger says 1200",
               [](TrainingReport& r) { r.ranks[1].moved_bytes += 100; }},
         Fault{

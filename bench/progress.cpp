@@ -47,9 +47,9 @@ void Progress::clear_line() {
 void Progress::starts(const std::string& id, std::int64_t round) {
   if (!terminal_) return;
   const std::int64_t left = left_ns();
-  std::string line =
-      fmt::format("[{}/{}] round {}/{}  {}", done_, ahead_.size(), round, rounds_, id);
-  if (left > 0) line += fmt::format("  {} left", duration_text(left));
+  std::string line = fmt::format("[{}/{}] round {}/{}  ", done_, ahead_.size(), round, rounds_);
+  if (left > 0) line += fmt::format("{} left  ", duration_text(left));
+  line += id;
   clear_line();
   fmt::print(stderr, "{}", line.substr(0, terminal_columns() - 1));
   std::fflush(stderr);

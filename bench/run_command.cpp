@@ -23,8 +23,9 @@ namespace fs = std::filesystem;
 std::vector<std::string> ids_of(const std::vector<json>& records) {
   std::vector<std::string> ids;
   for (const json& r : records)
-    if (std::find(ids.begin(), ids.end(), r["cell"]["id"]) == ids.end())
-      ids.push_back(r["cell"]["id"]);
+    if (const auto id = r["cell"]["id"].get<std::string>();
+        std::find(ids.begin(), ids.end(), id) == ids.end())
+      ids.push_back(id);
   return ids;
 }
 

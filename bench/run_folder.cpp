@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -58,7 +59,9 @@ std::string utc(const char* format) {
   return text.data();
 }
 
-std::string new_run_id(const std::string& suite) {
+std::string new_run_id(std::string suite) {
+  for (char& c : suite)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') c = '_';
   return fmt::format("{}-{}-{}", utc("%Y%m%dT%H%M%SZ"), suite, revision().short_commit());
 }
 

@@ -12,8 +12,8 @@ namespace shardmark {
 
 inline constexpr const char* latest_run = "results/latest";
 
-std::string utc(const char* format);  // strftime's
-std::string new_run_id(const std::string& suite);
+std::string utc(const char* format);        // strftime's
+std::string new_run_id(std::string suite);  // <utc>-<suite>-<commit>, fit for a folder's name
 
 struct RunFolder {
   std::filesystem::path path;

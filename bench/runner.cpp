@@ -7,7 +7,6 @@
 #include <map>
 #include <random>
 #include <set>
-#include <thread>
 
 #include "bench/machine.hpp"
 #include "bench/progress.hpp"
@@ -96,7 +95,7 @@ class Execution {
               {"status", "ok"},
               {"reason", ""},
               {"isolation", "process"},
-              {"oversubscribed", oversubscribed(cell, std::thread::hardware_concurrency())}};
+              {"oversubscribed", oversubscribed(cell, machine_["cores_usable"].get<unsigned>())}};
     set_commit(r);
     if (const auto failed = failed_.find(t.cell); failed != failed_.end()) {
       set_failure(r, "skipped", failed->second);

@@ -103,11 +103,14 @@ TEST(cells, json_with_a_missing_unknown_or_mistyped_key_is_refused) {
   unknown["rank"] = 2;
   fraction["ranks"] = 1.5;
   word["batch"] = "four";
+  none["ranks"] = 0;
   EXPECT_EQ(refused([&] { cell_from_json(missing); }), "a cell lacks the key \"ranks\".");
   EXPECT_EQ(refused([&] { cell_from_json(unknown); }),
             "a cell's key \"rank\" is unknown; did you mean ranks?");
   EXPECT_EQ(refused([&] { cell_from_json(fraction); }),
             "a cell's \"ranks\" is 1.5, which is of the wrong type.");
+  EXPECT_EQ(refused([&] { cell_from_json(none); }),
+            "a cell's \"ranks\" is 0, but must be at least 1.");
   EXPECT_NE(refused([&] { cell_from_json(word); }), "");
 }
 

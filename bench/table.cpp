@@ -163,6 +163,10 @@ std::string legend(const std::vector<Group>& groups, std::size_t columns) {
         fmt::format("         low..high: of {} rounds; holds the true median with a chance of "
                     "{:.4g} % (1 - 2/2^{}).",
                     rounds, 100 * (1 - std::pow(2.0, 1 - static_cast<double>(rounds))), rounds));
+  else
+    lines.emplace_back(
+        "         one round has no interval: differences may be chance; --rounds 5 tells them "
+        "apart.");
   if (any(groups, [](const Group& g, const Row& r) {
         const Row* ddp = g.find("ddp", r.overlap);
         const Row* off = g.find(r.strategy, false);

@@ -122,6 +122,7 @@ TEST(Table, says_with_what_chance_the_interval_holds_the_median) {
   EXPECT_TRUE(has(table(records), "75 %"));
   records.resize(1);
   EXPECT_FALSE(has(table(records), "low..high"));
+  EXPECT_TRUE(has(table(records), "one round has no interval"));
 }
 
 TEST(Table, does_not_tell_apart_what_overlaps) {

@@ -1,5 +1,6 @@
 #pragma once
-// What do the tests of this folder share? A folder that goes away, the built command run for real, and the schema.
+// What do the tests of this folder share? A folder that goes away, the built command run for real,
+// and the schema.
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -60,8 +61,8 @@ struct Ran {
   std::string out, err;
 };
 
-// arguments: as typed behind the name of the command, and more shell where that is needed. before: shell text in front of
-// it, such as a limit.
+// arguments: as typed behind the name of the command, and more shell where that is needed. before:
+// shell text in front of it, such as a limit.
 inline Ran shardmark(const Folder& in, const std::string& arguments,
                      const std::string& before = "") {
   const std::string line = fmt::format("cd '{}' && ( {} {} {} ) >.out 2>.err </dev/null",

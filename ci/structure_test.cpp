@@ -1,5 +1,5 @@
-// Is the house as the README draws it? Reads the sources: which folder includes which, where foreign headers may stand, how
-// long files and functions are.
+// Is the house as the README draws it? Reads the sources: which folder includes which, where
+// foreign headers may stand, how long files and functions are.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,8 @@ std::vector<Source> sources() {
   return all;
 }
 
-// One of our own files, whether it is named from the root or from beside the one that includes it; else empty.
+// One of our own files, whether it is named from the root or from beside the one that includes it;
+// else empty.
 std::string ours(const Source& s, const std::string& name) {
   for (const fs::path& from : {root, (root / s.path).parent_path()})
     if (fs::exists(from / name))
@@ -128,7 +129,8 @@ TEST(Structure, FilesAndLinesAreShort) {
   }
 }
 
-// By the layout that clang-format gives: a body begins on a line that ends in "{" and ends with "}" at the same indentation.
+// By the layout that clang-format gives: a body begins on a line that ends in "{" and ends with "}"
+// at the same indentation.
 TEST(Structure, FunctionsAreShort) {
   static const std::regex opens(
       R"(^(\s*)(?!namespace|class|struct|enum|union|extern)[^/].*\)?.*\{$)");
@@ -139,9 +141,12 @@ TEST(Structure, FunctionsAreShort) {
       std::smatch m;
       const std::string& line = s.lines[i];
       if (!std::regex_search(line, m, opens) || !std::regex_search(line, is_function)) continue;
-      const std::string end = std::string(m[1]) + "}";
+      const auto closes = [&](const std::string& l) {
+        const std::size_t indent = l.find_first_not_of(' ');
+        return indent != l.npos && l[indent] == '}' && indent <= m[1].str().size();
+      };
       std::size_t last = i + 1;
-      while (last < s.lines.size() && !s.lines[last].starts_with(end)) ++last;
+      while (last < s.lines.size() && !closes(s.lines[last])) ++last;
       EXPECT_LE(last - i, 60u) << s.path << ":" << i + 1;
     }
 }

@@ -62,6 +62,10 @@ void Claim::gathered(const Options& o) {
           if (!layout_[s].resident) in.insert(s);
     return in;
   };
+  // The paper counts every parameter once in each direction (section 7.1), whatever is tied or stays.
+  if (layout_.is_textbook())
+    call(Verb::all_gather, o.precision.parameter, layout_.elements(Form::whole, Which::all),
+         2.0 * o.accumulate);
   double peak = 0;
   for (int v = 0; v < 2 * n; ++v) {
     const int left = v == 0 ? -1 : unit(v - 1);
@@ -71,7 +75,7 @@ void Claim::gathered(const Options& o) {
     double alive = 0;
     for (int s : segments(v, v + o.prefetch, -1)) {
       alive += layout_.elements(s, Form::whole);
-      if (!held.contains(s))
+      if (!held.contains(s) && !layout_.is_textbook())
         call(Verb::all_gather, o.precision.parameter, layout_.elements(s, Form::whole),
              o.accumulate);
     }

@@ -1,5 +1,6 @@
 #pragma once
-// What are the parameters now? Read out of a strategy's state, whole or cut; collective, for the host.
+// What are the parameters now? Read out of a strategy's state, whole or cut; collective, for the
+// host.
 #include <functional>
 
 #include "impl/rank.hpp"
@@ -7,8 +8,8 @@
 
 namespace shardmark {
 
-// Calls see(number, values) for every parameter that has elements, home by home, so that only one home is whole at a time.
-// What this gathers goes through the communicator: read its ledger before.
+// Calls see(number, values) for every parameter that has elements, home by home, so that only one
+// home is whole at a time. What this gathers goes through the communicator: read its ledger before.
 void export_parameters(Rank&, const Layout&, const State& parameters,
                        const std::function<void(int, ConstView)>& see);
 

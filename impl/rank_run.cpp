@@ -4,11 +4,11 @@
 
 #include <cmath>
 #include <fstream>
-#include <thread>
 
 #include "impl/export.hpp"
 #include "impl/inject.hpp"
 #include "impl/models/registry.hpp"
+#include "kernels/cpu/cores.hpp"
 #include "kernels/rates.hpp"
 
 namespace shardmark {
@@ -40,7 +40,7 @@ SharedRun::SharedRun(const Training& t)
 
 std::int64_t SharedRun::spin_ns(const Training& t) {
   const int threads = t.ranks * (t.threads_per_rank + (t.overlap ? 1 : 0));
-  return static_cast<unsigned>(threads) <= std::thread::hardware_concurrency() ? 50'000 : 0;
+  return threads <= usable_cores() ? 50'000 : 0;
 }
 
 RankRun::RankRun(SharedRun& s, int rank)
@@ -60,8 +60,10 @@ RankRun::RankRun(SharedRun& s, int rank)
 void RankRun::run() {
   try {
     make();
+    const std::int64_t begin = now_ns();
     for (step_ = 0; step_ < options_.steps; ++step_) step();
     device_.drain();
+    report_.loop_ns = now_ns() - begin;
     world_.gather("");  // nobody measures anything below while others still train
     collect();
     read_parameters();

@@ -1,6 +1,6 @@
 #pragma once
-// What does one rank do, from its first byte to its report? It builds its device, communicator, model and strategy, trains,
-// and reads what the ledgers and the device hold.
+// What does one rank do, from its first byte to its report? It builds its device, communicator,
+// model and strategy, trains, and reads what the ledgers and the device hold.
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -19,7 +19,8 @@ std::uint64_t process_status_bytes(const std::string& key);
 // Throws InputError naming the strategies there are.
 const StrategyEntry& strategy_entry(const std::string& name);
 
-// What all threads of a run share; owned by each of them, since a thread that is stuck is left behind.
+// What all threads of a run share; owned by each of them, since a thread that is stuck is left
+// behind.
 struct SharedRun {
   Training training;
   const StrategyEntry& entry;
@@ -40,7 +41,8 @@ struct SharedRun {
 class RankRun {
  public:
   RankRun(SharedRun&, int rank);
-  // Whatever goes wrong is said to the world while the queues still stand, so that none of them waits for this rank.
+  // Whatever goes wrong is said to the world while the queues still stand, so that none of them
+  // waits for this rank.
   void run();
 
  private:

@@ -39,6 +39,7 @@ struct RankReport {
   std::vector<double> loss, norm_before,
       norm_after;  // by step; norms empty where nothing asked for them
   int skipped_steps = 0;
+  std::int64_t loop_ns = 0;            // all steps by one clock around them, recorders on or off
   std::map<Held, std::uint64_t> held;  // peaks by tag and type over the whole run
   std::vector<std::map<Held, std::uint64_t>> held_by_step;
   std::uint64_t peak_bytes = 0;  // everything at the worst moment

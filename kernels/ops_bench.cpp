@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <functional>
-#include <memory>
 
+#include "kernels/cpu/block.hpp"
 #include "kernels/cpu/math.hpp"
 #include "kernels/rates.hpp"
 #include "profilers/timeline.hpp"
@@ -16,25 +16,14 @@
 namespace shardmark {
 namespace {
 
-class Block {
+// Filled, and usable wherever a view is.
+class Block : public cpu::Block {
  public:
-  explicit Block(std::size_t size, DType dtype = DType::f32)
-      : data_(new (line) std::byte[std::max<std::size_t>(1, size * size_of(dtype))]),
-        view_(reinterpret_cast<std::uintptr_t>(data_.get()), size, dtype, Space::host) {
-    if (!view_) return;
-    cpu::run(Clear{view_}, 1);
-    if (dtype == DType::f32) cpu::run(Fill{view_, {Init::Kind::bell, 0.5f}, 1, 0, 0}, 1);
+  explicit Block(std::size_t size, DType dtype = DType::f32) : cpu::Block(size, dtype) {
+    if (dtype == DType::f32) cpu::run(Fill{view(), {Init::Kind::bell, 0.5f}, 1, 0, 0}, 1);
   }
-  operator View() const { return view_; }
-  operator ConstView() const { return view_; }
-
- private:
-  static constexpr std::align_val_t line{64};
-  struct Free {
-    void operator()(std::byte* p) const { ::operator delete[](p, line); }
-  };
-  std::unique_ptr<std::byte[], Free> data_;
-  View view_;
+  operator View() const { return view(); }
+  operator ConstView() const { return view(); }
 };
 
 double median(std::vector<double> x) {
@@ -45,7 +34,7 @@ benchmark::Counter figure(double x) {
   return {x, benchmark::Counter::kDefaults, benchmark::Counter::kIs1000};
 }
 
-// Times the op; its median against the square product, measured just before.
+// Times the op; its median against a large product, measured just before.
 void time_flops(benchmark::State& state, const Op& op, double flops) {
   const double ceiling = matrix_rate(1);
   cpu::run(op, 1);

@@ -15,7 +15,7 @@ double memcpy_rate(std::size_t bytes);
 // Nanoseconds that this product takes, the best of several runs on operands of its own; only shape,
 // transposes, adds and whether there are a bias and a residual count.
 double product_ns(const Matmul& shape, int threads);
-// Floating-point operations per second of a large square product.
+// Floating-point operations per second of a large product.
 double matrix_rate(int threads);
 
 }  // namespace shardmark

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "impl/comm/thread.hpp"
+#include "kernels/cpu/cores.hpp"
 #include "kernels/cpu/device.hpp"
 #include "kernels/cpu/math.hpp"
 
@@ -114,7 +115,7 @@ class RankBench {
 };
 
 Times measure(const Bench& b) {
-  const bool a_core_each = static_cast<unsigned>(b.ranks) <= std::thread::hardware_concurrency();
+  const bool a_core_each = b.ranks <= usable_cores();
   ThreadHub hub(b.ranks, 60, a_core_each ? 50'000 : 0);
   std::vector<Times> by_rank(static_cast<std::size_t>(b.ranks), Times(b.iterations));
   std::vector<std::thread> threads;

@@ -64,7 +64,6 @@ TEST(Claim, ModelStatesInFp32) {
 double volume(const std::string& strategy, int k) {
   Options o;
   o.accumulate = k;
-  o.keep_last = false, o.prefetch = 0;  // the textbook's ZeRO-3 gathers every unit twice
   Layout l(one_unit(), o, 1, 0, true);
   double total = 0;
   for (const auto& [what, calls] : textbook(strategy, 8, o, l).calls) total += calls.volume;

@@ -32,7 +32,7 @@ void stream_copy(const std::uint8_t* from, std::uint8_t* to, std::size_t bytes) 
   __builtin_memcpy(to, from, head);
   std::size_t i = head;
   for (; i + line <= bytes; i += line) {
-    prefetch(from + i + ahead);
+    __builtin_prefetch(from + i + ahead, 0, 3);  // one stream alone: into the first level
     const float* x = reinterpret_cast<const float*>(from + i);
     float* y = reinterpret_cast<float*>(to + i);
     for (std::size_t j = 0; j < line / 4; j += lanes) stream(y + j, load(x + j));
@@ -66,6 +66,7 @@ struct Reduction {
 };
 
 constexpr std::size_t stretch = 64;  // elements; four lines
+constexpr std::size_t soon = 1536;   // bytes; nearer than for one stream alone
 constexpr int vectors = stretch / lanes;
 
 // One source's part of a stretch, and the memory that will be needed soon.
@@ -73,7 +74,7 @@ template <bool adds>
 SHARDMARK_INLINE void read(Floats* s, const float* x) {
 #pragma GCC unroll 16
   for (int v = 0; v < vectors; ++v) {
-    if (v * lanes % 16 == 0) prefetch(x + v * lanes + ahead / 4);
+    if (v * lanes % 16 == 0) prefetch(x + v * lanes + soon / 4);
     s[v] = adds ? s[v] + load(x + v * lanes) : load(x + v * lanes);
   }
 }

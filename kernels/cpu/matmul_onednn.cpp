@@ -47,10 +47,11 @@ dnnl::matmul::primitive_desc describe(const Matmul& o) {
   const memory::desc c({m, n}, f32, memory::dims{n, 1}), bias = row_of(o.n);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  dnnl::post_ops after;
-  if (o.adds) after.append_sum(1.0f);
-  if (o.residual) after.append_binary(dnnl::algorithm::binary_add, c);
-  attributes.set_post_ops(after);
+  if (o.adds) {
+    dnnl::post_ops after;
+    after.append_sum(1.0f);
+    attributes.set_post_ops(after);
+  }
 #if DNNL_VERSION_MAJOR >= 3
   if (o.bias) return {engine(), a, b, bias, c, attributes};
   return {engine(), a, b, c, attributes};
@@ -73,7 +74,6 @@ class Primitive {
     operand(DNNL_ARG_WEIGHTS, d.weights_desc());
     operand(DNNL_ARG_DST, d.dst_desc());
     if (o.bias) operand(DNNL_ARG_BIAS, row_of(o.n));
-    if (o.residual) operand(residual_of(o), d.dst_desc());
     if (scratch_bytes_ > 0) operand(DNNL_ARG_SCRATCHPAD, d.scratchpad_desc());
   }
   std::size_t scratch_bytes() const { return scratch_bytes_; }
@@ -83,17 +83,12 @@ class Primitive {
     at(DNNL_ARG_WEIGHTS, o.b);
     at(DNNL_ARG_DST, o.c);
     if (o.bias) at(DNNL_ARG_BIAS, o.bias);
-    if (o.residual) at(residual_of(o), o.residual);
     if (scratch_bytes_ > 0) at(DNNL_ARG_SCRATCHPAD, o.scratch);
     run_.execute(stream(), operands_);
     stream().wait();
   }
 
  private:
-  // It is the second operand of the last thing done after the product.
-  static int residual_of(const Matmul& o) {
-    return DNNL_ARG_ATTR_MULTIPLE_POST_OP(o.adds ? 1 : 0) | DNNL_ARG_SRC_1;
-  }
   void at(int which, ConstView v) {
     operands_[which].set_data_handle(reinterpret_cast<void*>(v.address()));
   }
@@ -104,18 +99,10 @@ class Primitive {
 };
 
 Primitive& primitive(const Matmul& o, int threads) {
-  using Key = std::tuple<std::size_t, std::size_t, std::size_t, bool, bool, bool, bool, bool, int>;
+  using Key = std::tuple<std::size_t, std::size_t, std::size_t, bool, bool, bool, bool, int>;
   thread_local std::map<Key, Primitive> known;
   use_threads(threads);
-  const Key key{o.m,
-                o.n,
-                o.k,
-                o.ta,
-                o.tb,
-                o.adds,
-                static_cast<bool>(o.bias),
-                static_cast<bool>(o.residual),
-                threads};
+  const Key key{o.m, o.n, o.k, o.ta, o.tb, o.adds, static_cast<bool>(o.bias), threads};
   const auto it = known.find(key);
   if (it != known.end()) return it->second;
   try {

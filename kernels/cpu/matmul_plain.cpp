@@ -12,7 +12,6 @@ void multiply(const Matmul& o, int) {
   table().product({.a = o.a.host<float>().data(),
                    .b = o.b.host<float>().data(),
                    .bias = o.bias ? o.bias.host<float>().data() : nullptr,
-                   .residual = o.residual ? o.residual.host<float>().data() : nullptr,
                    .c = o.c.host<float>().data(),
                    .m = o.m,
                    .n = o.n,

@@ -32,9 +32,7 @@ void begin_tile(const Product& p, Tiles& t, std::size_t i, std::size_t j, std::s
   load_rows<side>(t.c, p.c + i * p.n + j, p.n, p.adds ? rows : 0, columns, side);
   for (std::size_t r = 0; r < rows; ++r) {
     float* to = t.c + r * side;
-    const float* residual = p.residual ? p.residual + (i + r) * p.n + j : nullptr;
     for (std::size_t x = 0; p.bias && x < columns; ++x) to[x] += p.bias[j + x];
-    for (std::size_t x = 0; residual && x < columns; ++x) to[x] += residual[x];
   }
 }
 

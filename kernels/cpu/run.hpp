@@ -27,7 +27,7 @@ void run_op(const CrossEntropy&, int threads);
 void run_op(const CrossEntropyBackward&, int threads);
 void run_op(const Transfer&, int threads);
 
-// Computes one checked product on the calling thread and its helpers.
+// Computes one checked product, without its residual, on the calling thread and its helpers.
 void multiply(const Matmul&, int threads);
 
 }  // namespace shardmark::cpu

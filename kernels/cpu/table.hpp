@@ -31,7 +31,7 @@ struct AttentionHead {  // one head of one sequence: rows of q, k, v stand `stri
   std::size_t stride, out_stride, sequence, head_dim;
 };
 struct Product {
-  const float *a, *b, *bias, *residual;  // the last two may be null
+  const float *a, *b, *bias;  // bias may be null
   float* c;
   std::size_t m, n, k;
   bool ta, tb, adds;

@@ -79,7 +79,7 @@ TEST_P(Update, AdamWGivesAnElementTheSameBitsWhereverItStands) {
 
 TEST_P(Update, ReduceRanksAddsInOrder) {
   for (const std::size_t n :
-       {std::size_t{1}, std::size_t{17}, std::size_t{100}, std::size_t{200003}}) {
+       {std::size_t{1}, std::size_t{17}, std::size_t{100}, std::size_t{300007}}) {
     for (const std::size_t ranks : {1, 2, 3, 8}) {
       for (const std::size_t shift : {0, 1}) {
         std::vector<std::unique_ptr<Guarded<float>>> from;
@@ -111,7 +111,7 @@ TEST_P(Update, ReduceRanksAddsInOrder) {
 
 TEST_P(Update, StreamCopyCopies) {
   for (const std::size_t n :
-       {std::size_t{1}, std::size_t{100}, std::size_t{131072}, std::size_t{300007}}) {
+       {std::size_t{1}, std::size_t{100}, std::size_t{262144}, std::size_t{300007}}) {
     for (const std::size_t shift : {0, 1, 3}) {
       const Values x = random_values(n, 1);
       Guarded<float> from(x, 2 * shift), to(n, shift);
