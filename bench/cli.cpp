@@ -43,7 +43,8 @@ Start here:
 Exit codes: 0 all well; 1 a cell failed or a check did not hold; 2 the input is wrong.)";
 
 struct Parsed {
-  std::map<std::string, std::vector<std::string>> cell;  // by flag
+  std::map<std::string, std::string> cell;  // by flag, but for --data
+  std::vector<std::string> data;
   RunArguments run;
   std::string cell_file;
 };
@@ -78,16 +79,22 @@ CLI::App* add_run(CLI::App& app, Parsed& p) {
   CLI::App* run = app.add_subcommand("run", "Run cells and compare them in one table");
   run->footer(run_examples);
   run->allow_extras();
-  for (const CellFlag& flag : cell_flags()) {
-    std::vector<std::string>& values = p.cell[flag.name];
-    CLI::Option* option = run->add_option(flag.name, values, help_of(flag));
-    option->type_name(flag.value)->group(*flag.help ? "What a cell is" : "");
-    // One value an occurrence; a second occurrence is refused below, with a sentence.
-    if (std::string_view(flag.name) != "--data") option->allow_extra_args(false);
-  }
-  const auto add = [&](const char* name, auto& value, const char* type, const char* help) {
-    run->add_option(name, value, help)->type_name(type)->group("The run");
+  // Join: so that a flag that stands twice comes through, and is refused with a sentence of ours.
+  const auto add = [&](const char* name, std::string& value, const char* type,
+                       const std::string& help, const char* group = "The run") {
+    run->add_option(name, value, help)
+        ->type_name(type)
+        ->group(group)
+        ->multi_option_policy(CLI::MultiOptionPolicy::Join);
   };
+  const char* cells = "What a cell is";
+  for (const CellFlag& flag : cell_flags()) {
+    if (std::string_view(flag.name) == "--data") {
+      run->add_option(flag.name, p.data, help_of(flag))->type_name(flag.value)->group(cells);
+    } else {
+      add(flag.name, p.cell[flag.name], flag.value, help_of(flag), *flag.help ? cells : "");
+    }
+  }
   add("--suite", p.run.suite, "FILE|NAME",
       "a suite's file, or one that the program carries [default]");
   add("--rounds", p.run.rounds, "N", "times that every cell runs [5, or the suite's]");
@@ -99,6 +106,16 @@ CLI::App* add_run(CLI::App& app, Parsed& p) {
   add("--explain", p.run.explain, "CELL",
       "where the bytes and the time of this cell are, beside the formulas");
   return run;
+}
+
+void take_cell_flags(const CLI::App& run, Parsed& p) {
+  for (const CLI::Option* option : run.get_options())
+    if (option->count() > 1 && option->get_name() != "--data")
+      throw InputError(fmt::format("{} is given twice; several values are separated by commas.",
+                                   option->get_name()));
+  for (const auto& [flag, value] : p.cell)
+    if (run.count(flag) > 0) p.run.given[flag] = {value};
+  if (!p.data.empty()) p.run.given["--data"] = p.data;
 }
 
 std::vector<std::string> flag_names() {
@@ -156,13 +173,7 @@ int dispatch(int argc, char** argv) {
     fmt::print("{}", app.help());
     return 0;
   }
-  for (const auto& [flag, values] : p.cell) {
-    if (values.size() > 1 && flag != "--data")
-      throw InputError(
-          fmt::format("{} is given twice; several values stand behind one {}, separated by commas.",
-                      flag, flag));
-    if (!values.empty()) p.run.given[flag] = values;
-  }
+  take_cell_flags(*run, p);
   return run_command(p.run);
 }
 

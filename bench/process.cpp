@@ -240,6 +240,9 @@ ProcessEnd run_self(const std::vector<std::string>& arguments, const std::string
 void die_with_parent() {
   const pid_t parent = ::getppid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(
+      PR_SET_NAME,
+      "shardmark cell");  // it was exec'd as /proc/self/exe, and lists of processes would say "exe"
   if (::getppid() != parent) ::_exit(1);
 }
 

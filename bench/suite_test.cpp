@@ -98,7 +98,7 @@ TEST(cells, ids_tell_all_cells_apart_and_json_keeps_them) {
 
 TEST(cells, json_with_a_missing_unknown_or_mistyped_key_is_refused) {
   nlohmann::json good = to_json(Cell()), missing = good, unknown = good, fraction = good,
-                 word = good;
+                 word = good, none = good;
   missing.erase("ranks");
   unknown["rank"] = 2;
   fraction["ranks"] = 1.5;

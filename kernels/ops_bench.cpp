@@ -104,15 +104,16 @@ void attention(benchmark::State& state, std::size_t heads, std::size_t head_dim,
   }
 }
 
-// Bytes of each operand of the ops below, and how many sets of operands take turns: > 256 MiB in all.
+// Bytes of each operand of the ops below, and how many sets of operands take turns: > 256 MiB in
+// all.
 std::size_t bytes_of(const benchmark::State& state) {
   return static_cast<std::size_t>(state.range(0)) << 20;
 }
 constexpr std::size_t most_copied = std::size_t{320} << 20;
 std::size_t sets_for(std::size_t bytes_a_set) { return most_copied / bytes_a_set + 1; }
 
-// Times `op(i)` on cold memory, each time followed by a streaming copy that moves as many bytes: noise meets both. The
-// share is the median over the pairs.
+// Times `op(i)` on cold memory, each time followed by a streaming copy that moves as many bytes:
+// noise meets both. The share is the median over the pairs.
 void time_bytes(benchmark::State& state, double bytes, const std::function<void(std::size_t)>& op) {
   const std::size_t copied = static_cast<std::size_t>(bytes / 2) / 64 * 64,
                     copies = sets_for(2 * copied);
@@ -211,6 +212,8 @@ void layer_norm(benchmark::State& state, bool backward) {
 void gelu(benchmark::State& state, bool backward) {
   const std::size_t w = static_cast<std::size_t>(state.range(0)), n = rows * w;
   const Block x(n), out(n), bias(w);
+  // Where the slope is 1: run again and again, the gradient must not vanish.
+  if (backward) cpu::run(Fill{x, {Init::Kind::constant, 10.0f}, 0, 0, 0}, 1);
   time_rows(state, backward ? Op(GeluBackward{x, out, bias, w}) : Op(Gelu{x, out}), n);
 }
 void column_sum(benchmark::State& state) {

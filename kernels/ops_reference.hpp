@@ -73,6 +73,19 @@ void expect_near(const Guarded<T>& got, const Values& want, double tolerance, co
   }
 }
 
+inline Values plus(Values a, const Values& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
+  return a;
+}
+// Where a function has reached its limit, exactly; next to nothing will do for nothing.
+inline void expect_limit(double got, double want) {
+  if (want == 0) {
+    EXPECT_NEAR(got, 0, 1e-30);
+  } else {
+    EXPECT_EQ(got, want);
+  }
+}
+
 namespace reference {
 
 inline Values matmul(const Values& a, const Values& b, std::size_t m, std::size_t n, std::size_t k,

@@ -22,7 +22,8 @@ SHARDMARK_INLINE Moments step(Moments at, Floats grad, const AdamStep& s) {
 
 }  // namespace
 
-// Four streams in order are what the machine itself sees coming: asking ahead by hand makes it slower.
+// Four streams in order are what the machine itself sees coming: asking ahead by hand makes it
+// slower.
 void adamw(float* weight, const float* grad, float* first, float* second, std::size_t n,
            const AdamStep& with) {
   const AdamStep s = with;

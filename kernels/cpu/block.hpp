@@ -1,6 +1,6 @@
 #pragma once
-// Where do measurements get their memory? From here: on huge pages where the machine has them, as a rank's own memory is,
-// and written once, so that it is really there.
+// Where do measurements get their memory? From here: on huge pages where the machine has them, as a
+// rank's own memory is, and written once, so that it is really there.
 #include <sys/mman.h>
 
 #include <cstdlib>

@@ -79,9 +79,9 @@ SHARDMARK_INLINE void read(Floats* s, const float* x) {
   }
 }
 
-// Whole stretches of four lines from element i on: so many sums stay in registers while the sources take turns. With the
-// number of sources known when compiling (0: it is not), the loop over them is unrolled, and memory kept busier. Returns
-// where it ended.
+// Whole stretches of four lines from element i on: so many sums stay in registers while the sources
+// take turns. With the number of sources known when compiling (0: it is not), the loop over them is
+// unrolled, and memory kept busier. Returns where it ended.
 template <bool streams, std::size_t known>
 std::size_t stretches(const Reduction& of, std::size_t i) {
   const std::size_t count = known > 0 ? known : of.count;

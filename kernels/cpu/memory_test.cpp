@@ -137,7 +137,7 @@ TEST_P(Memory, BrainFloatRoundsToNearestEven) { check_narrow(DType::bf16, 7, 127
 
 TEST_P(Memory, FillIsAFunctionOfTheElement) {
   constexpr std::size_t n = 100000;
-  Guarded<float> whole(n), part(1000), other(n), constant(5);
+  Guarded<float> whole(n), part(5000), other(n), constant(5);
   const Init bell{Init::Kind::bell, 0.02f};
   cpu::run(Fill{whole, bell, 7, 3, 0}, 1);
   cpu::run(Fill{part, bell, 7, 3, 4321}, 2);

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t grain = 1024;  // elements: threads never share a line
 
-// From here on writes go past the caches: less than this stays in the second level, where the next to read may find it.
+// From here on writes go past the caches: less than this stays in the second level, where the next
+// to read may find it.
 constexpr std::size_t streams_from = std::size_t{1} << 20;  // bytes
 
 std::string pair_of(ConstView a, ConstView b) {

@@ -130,7 +130,8 @@ SHARDMARK_INLINE void fence() {
   _mm_sfence();
 #endif
 }
-// Memory that will be read soon, into the second level: with several streams that is faster than into the first.
+// Memory that will be read soon, into the second level: with several streams that is faster than
+// into the first.
 SHARDMARK_INLINE void prefetch(const void* p) { __builtin_prefetch(p, 0, 2); }
 
 // Adding 1.5 * 2^23 rounds to a whole number n and leaves it in the low bits of the sum;
@@ -141,8 +142,8 @@ SHARDMARK_INLINE Floats times_power_of_two(Floats p, Floats n_plus_magic) {
   return as_floats(bits(p) + (bits(n_plus_magic) << 23));
 }
 
-// A constant that stays in its register: left alone, the compiler reads it again from memory for each use, and a loop of
-// polynomials is then bound by loads.
+// A constant that stays in its register: left alone, the compiler reads it again from memory for
+// each use, and a loop of polynomials is then bound by loads.
 SHARDMARK_INLINE Floats kept(float x) {
   Floats v = all(x);
 #if defined(__AVX512F__)
