@@ -1,5 +1,6 @@
 // What is left when a cell, the disk or the user ends a run early? Everything that was finished;
 // everything else is named.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -11,7 +11,7 @@ ThreadHub::ThreadHub(int ranks, double timeout_s, std::int64_t spin_ns)
     : slots_(static_cast<std::size_t>(ranks)),
       timeout_s_(timeout_s),
       transfers_(spin_ns),
-      exchanges_(0) {}
+      exchanges_(spin_ns) {}
 
 void ThreadHub::fail(const Failure& f) noexcept {
   const std::lock_guard lock(mutex_);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <thread>
 
 #include "impl/comm/thread.hpp"
@@ -45,9 +46,16 @@ struct Bench {
   }  // busbw / algbw
 };
 
-// By iteration, the slowest rank's time.
+// By iteration. Ranks that share a core take turns, so the time of all is from the first one's begin to the last one's end.
+struct Stretch {
+  std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = 0;
+  void cover(const Stretch& o) {
+    begin = std::min(begin, o.begin);
+    end = std::max(end, o.end);
+  }
+};
 struct Times {
-  std::vector<double> verb, copy;
+  std::vector<Stretch> verb, copy;
   explicit Times(std::size_t n) : verb(n), copy(n) {}
 };
 
@@ -60,20 +68,18 @@ class RankBench {
         comm_(device_, hub, rank,
               b.which == all_reduce_direct ? Options::AllReduce::direct
                                            : Options::AllReduce::composed) {
-    for (std::size_t i = 0; i < b.sets(); ++i) {
-      arrays_.push_back(
-          device_.memory().alloc(b.elements(), DType::f32, Tag::workspace, device_.compute()));
-      copies_.push_back(
-          device_.memory().alloc(b.elements(), DType::f32, Tag::workspace, device_.compute()));
-      for (const View& v : {arrays_.back().view(), copies_.back().view()})
-        std::ranges::fill(v.host<float>(), 1.0f);
-    }
+    for (std::size_t i = 0; i < b.sets(); ++i)
+      for (auto* buffers : {&arrays_, &sources_, &copies_}) {
+        buffers->push_back(
+            device_.memory().alloc(b.elements(), DType::f32, Tag::workspace, device_.compute()));
+        std::ranges::fill(buffers->back().view().host<float>(), 1.0f);
+      }
   }
 
   void run(Times& mine) {
     for (std::size_t i = 0; i < b_.iterations; ++i) {
       const View array = arrays_[i % b_.sets()].view(), to = copies_[i % b_.sets()].view();
-      const View from = arrays_[(i + 1) % b_.sets()].view();
+      const View from = sources_[i % b_.sets()].view();
       mine.verb[i] = timed([&] { verb(array); });
       mine.copy[i] = timed([&] { b_.cold() ? cpu::stream_copy(from, to) : plain_copy(from, to); });
     }
@@ -89,11 +95,11 @@ class RankBench {
     std::memcpy(to.host<float>().data(), from.host<float>().data(), to.bytes());
   }
   template <class F>
-  double timed(F f) {
+  Stretch timed(F f) {
     (void)world_.gather("");
     const std::int64_t begin = now_ns();
     f();
-    return static_cast<double>(now_ns() - begin);
+    return {begin, now_ns()};
   }
   void verb(View whole) {
     const std::size_t part = whole.size() / static_cast<std::size_t>(b_.ranks);
@@ -111,7 +117,7 @@ class RankBench {
   ThreadWorld world_;
   CpuDevice device_;
   ThreadCommunicator comm_;
-  std::vector<Buffer> arrays_, copies_;
+  std::vector<Buffer> arrays_, sources_, copies_;
 };
 
 Times measure(const Bench& b) {
@@ -123,18 +129,20 @@ Times measure(const Bench& b) {
     threads.emplace_back(
         [&, r] { RankBench(b, hub, r).run(by_rank[static_cast<std::size_t>(r)]); });
   for (std::thread& t : threads) t.join();
-  Times slowest(b.iterations);
+  Times all(b.iterations);
   for (const Times& t : by_rank)
     for (std::size_t i = 0; i < b.iterations; ++i) {
-      slowest.verb[i] = std::max(slowest.verb[i], t.verb[i]);
-      slowest.copy[i] = std::max(slowest.copy[i], t.copy[i]);
+      all.verb[i].cover(t.verb[i]);
+      all.copy[i].cover(t.copy[i]);
     }
-  return slowest;
+  return all;
 }
 
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
+double median_ns(const std::vector<Stretch>& all) {
+  std::vector<std::int64_t> ns;
+  for (const Stretch& s : all) ns.push_back(s.end - s.begin);
+  std::sort(ns.begin(), ns.end());
+  return static_cast<double>(ns[ns.size() / 2]);
 }
 
 void verb(benchmark::State& state, int which) {
@@ -143,8 +151,11 @@ void verb(benchmark::State& state, int which) {
                 static_cast<std::size_t>(state.max_iterations)};
   const Times t = measure(b);
   std::size_t i = 0;
-  for (auto _ : state) state.SetIterationTime(t.verb[i++] * 1e-9);
-  const double verb_ns = median(t.verb), copy_ns = median(t.copy);
+  for (auto _ : state) {
+    state.SetIterationTime(static_cast<double>(t.verb[i].end - t.verb[i].begin) * 1e-9);
+    ++i;
+  }
+  const double verb_ns = median_ns(t.verb), copy_ns = median_ns(t.copy);
   const double traffic = b.traffic() / verb_ns, copy = 2.0 * static_cast<double>(b.bytes) / copy_ns;
   state.counters["algbw_GBps"] = static_cast<double>(b.bytes) / verb_ns;
   state.counters["busbw_GBps"] = static_cast<double>(b.bytes) / verb_ns * b.factor();
