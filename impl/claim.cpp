@@ -7,7 +7,8 @@
 
 namespace shardmark {
 
-void Claim::hold(Tag tag, DType t, double elements) {
+void Claim::hold(Tag tag, DType t, double elements, const std::string& term) {
+  if (!term.empty()) formula[tag] += term;
   if (elements > 0) bytes[{tag, t}] += elements * static_cast<double>(size_of(t));
 }
 

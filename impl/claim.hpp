@@ -24,7 +24,8 @@ class Claim {
   explicit Claim(const Layout& l) : layout_(l) {}
   const Layout& layout() const { return layout_; }
 
-  void hold(Tag, DType, double elements);
+  // term: what it adds to the formula of a model state, such as " + 4P/N".
+  void hold(Tag, DType, double elements, const std::string& term = "");
   void hold(Tag, DType, Form, Which);  // a model state over the whole layout
   void adam(const Precision&, Form);
   void call(Verb, DType, double elements, double times = 1);

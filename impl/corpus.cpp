@@ -1,15 +1,9 @@
 #include "impl/corpus.hpp"
 
+#include "kernels/counter_random.hpp"
+
 namespace shardmark {
 namespace {
-
-// SplitMix64 (Steele, Lea and Flood 2014): one well-mixed number from a counter.
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 ConstView view(const std::int32_t* at, std::size_t size) {
   return {reinterpret_cast<std::uintptr_t>(at), size, DType::i32, Space::host};
@@ -27,7 +21,8 @@ Corpus::Corpus(std::span<const std::uint8_t> bytes, const Shape& s) : accumulate
     for (std::size_t b = 0; b < s.batch; ++b) {
       const std::size_t sample =
           (m * static_cast<std::size_t>(s.ranks) + static_cast<std::size_t>(s.rank)) * s.batch + b;
-      const std::size_t from = mixed(mixed(s.seed) + sample) % (bytes.size() - s.sequence);
+      const std::size_t from =
+          scramble(scramble(s.seed + golden) + golden * (sample + 1)) % (bytes.size() - s.sequence);
       tokens_.insert(tokens_.end(), bytes.begin() + static_cast<std::ptrdiff_t>(from),
                      bytes.begin() + static_cast<std::ptrdiff_t>(from + s.sequence));
       targets_.insert(targets_.end(), bytes.begin() + static_cast<std::ptrdiff_t>(from + 1),

@@ -39,6 +39,12 @@ double number(const std::string& text, const Fields& f, const std::string& key, 
   return value;
 }
 
+Phase phase_of(const std::string& text, const std::string& wanted) {
+  for (int p = 0; p < phases; ++p)
+    if (name(static_cast<Phase>(p)) == wanted) return static_cast<Phase>(p);
+  throw InputError(fmt::format("--inject '{}': there is no phase '{}'", text, wanted));
+}
+
 void take_and_touch(double bytes) {
   std::vector<std::unique_ptr<char[]>> taken;
   constexpr double piece = 64e6;
@@ -58,16 +64,20 @@ std::function<void(const Interval&)> injection(const std::string& text, int rank
       what != "allocate")
     throw InputError(
         fmt::format("--inject '{}': it may be delay, throw, abort, stuck or allocate", text));
+  for (const auto& [key, value] : f)
+    if (key != "what" && key != "rank" && key != "step" && key != "phase" && key != "ms" &&
+        key != "bytes")
+      throw InputError(fmt::format(
+          "--inject '{}': the keys are rank, step, phase, ms and bytes, not {}", text, key));
   const int step = static_cast<int>(number(text, f, "step", 0));
-  if (static_cast<int>(number(text, f, "rank", 0)) != rank) return {};
-  if (what == "delay") {
-    const auto ms = std::chrono::duration<double, std::milli>(number(text, f, "ms", 1));
-    const std::string phase = f.contains("phase") ? f.at("phase") : "backward";
-    return [ms, phase](const Interval& i) {
-      if (i.step >= 0 && name(i.phase) == phase) std::this_thread::sleep_for(ms);
-    };
-  }
+  const auto ms = std::chrono::duration<double, std::milli>(number(text, f, "ms", 1));
   const double bytes = number(text, f, "bytes", 0);
+  const Phase phase = phase_of(text, f.contains("phase") ? f.at("phase") : "backward");
+  if (static_cast<int>(number(text, f, "rank", 0)) != rank) return {};
+  if (what == "delay")
+    return [ms, phase](const Interval& i) {
+      if (i.step >= 0 && i.phase == phase) std::this_thread::sleep_for(ms);
+    };
   return [what, step, bytes, rank](const Interval& i) {
     if (i.step != step || i.phase != Phase::backward) return;
     if (what == "throw") throw Error(fmt::format("injected: rank {} throws", rank));

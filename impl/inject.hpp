@@ -2,8 +2,8 @@
 // How do tests make something go wrong in one rank, at one place? A short text names it; nothing
 // happens without one.
 //   delay:rank=1,phase=backward,ms=20    every span of that phase on that rank takes so much longer
-//   throw|abort|stuck:rank=1,step=2      at the first backward of that step
-//   allocate:rank=0,bytes=8000000000     memory taken and touched at the first step
+//   throw|abort|stuck:rank=1,step=2      inside the first backward span of that step
+//   allocate:rank=0,bytes=8000000000     memory taken and touched in the backward spans of step 0
 #include <functional>
 #include <string>
 

@@ -66,7 +66,7 @@ class Layout::Builder {
                 padded / index(l_.ranks_),
                 home,
                 {begin, padded},
-                (k & 1) == 0,
+                (k & 1) == 0 && padded > 0,
                 (k & 2) != 0,
                 earliest};
       if (s.trainable) l_.trainable_.push_back(l_.segments());
@@ -116,7 +116,8 @@ Layout::Layout(const Architecture& a, const Options& o, int ranks, int rank, boo
       const int h = place(p).home;
       if (seen[static_cast<std::size_t>(h)]) continue;
       seen[static_cast<std::size_t>(h)] = true;
-      for (int s = home(h).first; s <= home(h).last; ++s) used_[u].push_back(s);
+      for (int s = home(h).first; s <= home(h).last; ++s)
+        if ((*this)[s].cut > 0) used_[u].push_back(s);  // what is empty is nowhere waited for
     }
   }
   for (int s : trainable_) completed_[static_cast<std::size_t>((*this)[s].first_use)].push_back(s);

@@ -34,9 +34,11 @@ SharedRun::SharedRun(const Training& t)
       architecture(make_architecture(t.model, t.sequence, t.batch)),
       hub(t.ranks, t.comm_timeout_s, spin_ns(t)),
       reports(static_cast<std::size_t>(t.ranks)),
+      runs(static_cast<std::size_t>(t.ranks)),
       running(t.ranks) {
-  training.options.steps = t.warmup + t.steps;
+  training.options.steps = steps_of(t);
 }
+SharedRun::~SharedRun() = default;
 
 std::int64_t SharedRun::spin_ns(const Training& t) {
   const int threads = t.ranks * (t.threads_per_rank + (t.overlap ? 1 : 0));
@@ -68,13 +70,23 @@ void RankRun::run() {
     collect();
     read_parameters();
     if (training_.rate_products) rate_products();
-  } catch (const PeerFailed&) {
-  } catch (const std::bad_alloc&) {
-    const double held = static_cast<double>(device_.memory().ledger().live()) * 1e-9;
-    world_.fail(
-        {rank_, fmt::format("{}: out of memory, with {:.3f} GB held by this rank", where(), held)});
   } catch (const std::exception& e) {
-    world_.fail({rank_, fmt::format("{}: {}", where(), e.what())});
+    failed(e);
+  }
+  device_.stop();
+}
+
+// A rank that only noticed another one's failure says nothing. Memory may have run out: then even a sentence may not fit.
+void RankRun::failed(const std::exception& e) noexcept {
+  if (dynamic_cast<const PeerFailed*>(&e)) return;
+  try {
+    const bool memory = dynamic_cast<const std::bad_alloc*>(&e);
+    const double held = static_cast<double>(device_.memory().ledger().live()) * 1e-9;
+    world_.fail({rank_, memory ? fmt::format("{}: out of memory, with {:.3f} GB held by this rank",
+                                             where(), held)
+                               : fmt::format("{}: {}", where(), e.what())});
+  } catch (...) {
+    world_.fail({rank_, "out of memory"});  // short enough to need none
   }
 }
 
@@ -94,9 +106,8 @@ CpuOptions RankRun::device_options() {
   o.on_error = [this](std::exception_ptr e) {
     try {
       std::rethrow_exception(e);
-    } catch (const PeerFailed&) {
     } catch (const std::exception& what) {
-      world_.fail({rank_, fmt::format("{}: {}", where(), what.what())});
+      failed(what);
     }
   };
   return o;
@@ -129,7 +140,10 @@ void RankRun::step() {
 
 void RankRun::collect() {
   if (rank_ == 0) shared_.resident_peak = process_status_bytes("VmHWM");
-  if (training_.record_time) report_.steps = breakdown(device_.timeline(), options_.steps);
+  if (training_.record_time) {
+    report_.steps = breakdown(device_.timeline(), options_.steps);
+    report_.steps.pop_back();  // the closing step: no step begins behind it
+  }
   const auto losses = model_->losses().host<double>();
   report_.loss.assign(losses.begin(), losses.end());
   const auto norms = strategy_->norm().history().host<double>();

@@ -12,15 +12,37 @@
 namespace shardmark {
 namespace {
 
+void ended(SharedRun& shared, int ranks) {
+  const std::lock_guard lock(shared.mutex);
+  shared.running -= ranks;
+  shared.ended.notify_all();
+}
+
 void run_rank(const std::shared_ptr<SharedRun>& shared, int rank) {
   try {
-    RankRun(*shared, rank).run();
+    auto& run = shared->runs[static_cast<std::size_t>(rank)];
+    run = std::make_unique<RankRun>(*shared, rank);
+    run->run();
   } catch (const std::exception& e) {
-    shared->hub.fail({rank, fmt::format("set-up: {}", e.what())});
+    shared->hub.fail({rank, std::string("set-up: ") + e.what()});
   }
-  const std::lock_guard lock(shared->mutex);
-  --shared->running;
-  shared->ended.notify_all();
+  ended(*shared, 1);
+}
+
+// Where a thread cannot be started, the ranks that run are told, and those that do not count as ended.
+std::vector<std::thread> start(const std::shared_ptr<SharedRun>& shared) {
+  std::vector<std::thread> threads;
+  const int ranks = shared->training.ranks;
+  threads.reserve(static_cast<std::size_t>(ranks));
+  try {
+    for (int r = 0; r < ranks; ++r) threads.emplace_back(run_rank, shared, r);
+  } catch (const std::system_error& e) {
+    const int started = static_cast<int>(threads.size());
+    shared->hub.fail(
+        {started, fmt::format("set-up: its thread could not be started ({})", e.what())});
+    ended(*shared, ranks - started);
+  }
+  return threads;
 }
 
 // Waits for all ranks; once one has failed, the others get two seconds to notice.
@@ -44,7 +66,7 @@ Claim claim_of(const StrategyEntry& e, const Layout& l, const Architecture& a, c
 
 Claims claims_of(const Training& given) {
   Training t = given;
-  t.options.steps = t.warmup + t.steps;
+  t.options.steps = steps_of(t);
   const StrategyEntry& entry = strategy_entry(t.strategy);
   const Architecture a = make_architecture(t.model, t.sequence, t.batch);
   const Layout layout(a, t.options, t.ranks, 0, entry.by_unit), ideal = layout.textbook();
@@ -67,10 +89,11 @@ Claims claims_of(const Training& given) {
 
 TrainingReport train(const Training& t) {
   const std::uint64_t before = process_status_bytes("VmRSS");
-  injection(t.inject, -1);  // a text that cannot be read is the user's error, not a rank's
+  // What the user got wrong is not a rank's failure.
+  for (int r = 0; r < t.ranks; ++r) injection(t.inject, r);
+  cpu::instruction_set();
   const auto shared = std::make_shared<SharedRun>(t);
-  std::vector<std::thread> threads;
-  for (int r = 0; r < t.ranks; ++r) threads.emplace_back(run_rank, shared, r);
+  std::vector<std::thread> threads = start(shared);
   const bool all_ended = wait_for_all(*shared);
   for (std::thread& thread : threads) all_ended ? thread.join() : thread.detach();
   if (const auto f = shared->hub.failure())

@@ -47,9 +47,8 @@ class Queue {
     do_begin(phase, label, after);
     return Span(*this);
   }
-  virtual void run(Op) = 0;              // inside a span
-  virtual void wait(Event) = 0;          // later work of this queue comes after it
-  virtual void wait_on_host(Event) = 0;  // the calling thread; polls for failures
+  virtual void run(Op) = 0;      // inside a span
+  virtual void wait(Event) = 0;  // later work of this queue comes after it
   int lane() const { return lane_; }
 
  protected:

@@ -33,16 +33,18 @@ double streaming_rate(int threads) {
   constexpr int rounds = 5;
   const std::size_t each =
       total / 2 / static_cast<std::size_t>(threads) / 64 * 64;  // bytes a thread reads a round
-  std::vector<std::int64_t> begin(rounds), end(rounds);
-  std::barrier start(threads), stop(threads);
+  // From the first thread's begin to the last one's end: where they share cores, they take turns.
+  const auto counts = static_cast<std::size_t>(threads) * rounds;
+  std::vector<std::int64_t> begins(counts), ends(counts);
+  std::barrier start(threads);
   const auto work = [&](int who) {
     const Block from(each, DType::u8), to(each, DType::u8);
     for (std::size_t r = 0; r < rounds; ++r) {
+      const std::size_t at = r * static_cast<std::size_t>(threads) + static_cast<std::size_t>(who);
       start.arrive_and_wait();
-      if (who == 0) begin[r] = now_ns();
+      begins[at] = now_ns();
       cpu::stream_copy(from.view(), to.view());
-      stop.arrive_and_wait();
-      if (who == 0) end[r] = now_ns();
+      ends[at] = now_ns();
     }
   };
   std::vector<std::jthread> others;
@@ -52,7 +54,11 @@ double streaming_rate(int threads) {
   std::vector<double> rates;
   for (std::size_t r = 0; r < rounds; ++r) {
     const double bytes = 2.0 * static_cast<double>(each) * threads;
-    rates.push_back(bytes / static_cast<double>(end[r] - begin[r]) * second_ns);
+    const auto from = static_cast<std::ptrdiff_t>(r) * threads;
+    const std::int64_t begin =
+        *std::min_element(begins.begin() + from, begins.begin() + from + threads);
+    const std::int64_t end = *std::max_element(ends.begin() + from, ends.begin() + from + threads);
+    rates.push_back(bytes / static_cast<double>(end - begin) * second_ns);
   }
   return median(rates);
 }

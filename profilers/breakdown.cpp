@@ -67,7 +67,9 @@ StepTimes measure(const Window& w, const std::vector<const Interval*>& inside) {
     if (clipped.second <= clipped.first) continue;
     by_phase[static_cast<std::size_t>(i->phase)].push_back(clipped);
     (is_communication(i->phase) ? communication : compute).push_back(clipped);
-    out.skew_ns += std::min(i->skew_ns, clipped.second - clipped.first);
+    // A collective waits first and moves then.
+    out.skew_ns +=
+        std::max<std::int64_t>(0, std::min(i->begin_ns + i->skew_ns, w.end) - clipped.first);
   }
   for (std::size_t p = 0; p < phases; ++p) out.phase_ns[p] = length(united(std::move(by_phase[p])));
   compute = united(std::move(compute));

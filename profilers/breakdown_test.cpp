@@ -37,11 +37,13 @@ TEST(Breakdown, ClipsAGatherThatReachesIntoTheNextStep) {
   t.add(0, {0, 10, Phase::forward, 0, 0, 0});
   t.add(0, {10, 20, Phase::update, 0, 0, 0});
   t.add(1, {20, 34, Phase::gather, 0, 0,
-            0});  // 20..25 before the next step begins, 25..34 under its forward
+            4});  // 20..25 before the next step begins, 25..34 under its forward
   t.add(0, {25, 40, Phase::forward, 0, 1, 0});
   const auto steps = breakdown(t, 2);
   EXPECT_EQ(steps[0].step_ns, 25);
   EXPECT_EQ(steps[0].exposed_ns, 5);
+  EXPECT_EQ(steps[0].skew_ns, 4);  // it waited in this step, and only here
+  EXPECT_EQ(steps[1].skew_ns, 0);
   EXPECT_EQ(steps[0].hidden_ns, 0);
   EXPECT_EQ(steps[1].step_ns, 15);
   EXPECT_EQ(steps[1].hidden_ns, 9);

@@ -27,9 +27,6 @@ struct Interval {
 
 class Timeline {
  public:
-  void reserve(std::size_t intervals) {
-    for (auto& lane : lanes_) lane.reserve(intervals);
-  }
   void add(int lane, const Interval& i) { lanes_[static_cast<std::size_t>(lane)].push_back(i); }
   const std::vector<Interval>& lane(int l) const { return lanes_[static_cast<std::size_t>(l)]; }
 

@@ -13,9 +13,9 @@ ThreadHub::ThreadHub(int ranks, double timeout_s, std::int64_t spin_ns)
       transfers_(spin_ns),
       exchanges_(spin_ns) {}
 
-void ThreadHub::fail(const Failure& f) noexcept {
+void ThreadHub::fail(Failure f) noexcept {
   const std::lock_guard lock(mutex_);
-  if (!failure_) failure_ = f;
+  if (!failure_) failure_ = std::move(f);
   failed_ = true;
 }
 
@@ -42,7 +42,7 @@ std::string ThreadHub::last_words() const {
   return all;
 }
 
-void ThreadHub::meet(Meeting& m, std::uint64_t round, int rank, std::string_view what) {
+void ThreadHub::meet(Meeting& m, std::uint64_t round, std::string_view what) {
   if ((m.arrivals.fetch_add(1, std::memory_order_acq_rel) + 1) % slots_.size() == 0) {
     m.rounds.raise();
     return;
@@ -51,25 +51,23 @@ void ThreadHub::meet(Meeting& m, std::uint64_t round, int rank, std::string_view
   m.rounds.wait(round, [&] {
     check();
     if (static_cast<double>(now_ns() - since) * 1e-9 < timeout_s_) return;
-    const Failure f{rank, fmt::format("waited more than {} s for its peers in {} ({})", timeout_s_,
-                                      what, last_words())};
-    fail(f);
-    throw Error(f.what);
+    throw Error(fmt::format("waited more than {} s for its peers in {} ({})", timeout_s_, what,
+                            last_words()));
   });
 }
 
 std::vector<std::string> ThreadWorld::gather(const std::string& mine) {
   hub_.slots_[static_cast<std::size_t>(rank_)].bytes_to_gather = mine;
-  hub_.meet(hub_.exchanges_, ++round_, rank_, "an exchange of host bytes");
+  hub_.meet(hub_.exchanges_, ++round_, "an exchange of host bytes");
   std::vector<std::string> all;
   for (const auto& slot : hub_.slots_) all.push_back(slot.bytes_to_gather);
-  hub_.meet(hub_.exchanges_, ++round_, rank_, "an exchange of host bytes");
+  hub_.meet(hub_.exchanges_, ++round_, "an exchange of host bytes");
   return all;
 }
 
 void ThreadCommunicator::meet() {
   const auto& mine = hub_.slots_[static_cast<std::size_t>(rank())];
-  hub_.meet(hub_.transfers_, ++round_, rank(), name(mine.verb));
+  hub_.meet(hub_.transfers_, ++round_, name(mine.verb));
 }
 
 std::int64_t ThreadCommunicator::enter(Verb verb, ConstView v, int label) {

@@ -20,7 +20,7 @@ class ThreadHub {
   int ranks() const { return static_cast<int>(slots_.size()); }
   double timeout_s() const { return timeout_s_; }
 
-  void fail(const Failure&) noexcept;
+  void fail(Failure) noexcept;
   void check() const;
   std::optional<Failure> failure() const;
 
@@ -47,7 +47,7 @@ class ThreadHub {
     cpu::Signal rounds;
     explicit Meeting(std::int64_t spin_ns) : rounds(spin_ns) {}
   };
-  void meet(Meeting&, std::uint64_t round, int rank, std::string_view what);
+  void meet(Meeting&, std::uint64_t round, std::string_view what);
   std::string last_words() const;
 
   std::vector<Slot> slots_;
@@ -64,7 +64,7 @@ class ThreadWorld final : public World {
   int rank() const override { return rank_; }
   int size() const override { return hub_.ranks(); }
   std::vector<std::string> gather(const std::string& mine) override;
-  void fail(const Failure& f) noexcept override { hub_.fail(f); }
+  void fail(Failure f) noexcept override { hub_.fail(std::move(f)); }
   void check() const override { hub_.check(); }
 
  private:

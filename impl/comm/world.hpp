@@ -24,9 +24,9 @@ class World {
   virtual int rank() const = 0;
   virtual int size() const = 0;
   virtual std::vector<std::string> gather(
-      const std::string& mine) = 0;                // collective; everybody gets all, by rank
-  virtual void fail(const Failure&) noexcept = 0;  // the first one wins
-  virtual void check() const = 0;                  // throws PeerFailed if someone failed
+      const std::string& mine) = 0;         // collective; everybody gets all, by rank
+  virtual void fail(Failure) noexcept = 0;  // the first one wins
+  virtual void check() const = 0;           // throws PeerFailed if someone failed
 };
 
 }  // namespace shardmark

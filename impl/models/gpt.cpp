@@ -14,7 +14,6 @@ class Gpt final : public Model {
   Gpt(Rank& r, const GptShape& s, const Architecture& a, const Options& o)
       : Model(r, a, o),
         shape_(s),
-        memory_(r.device.memory()),
         kept_(a.units.size()),
         statistics_(a.units.size()),
         blocks_(s.layers) {
@@ -22,6 +21,7 @@ class Gpt final : public Model {
     grad_ = carve(rest, s.rows() * s.width);
     wide_ = carve(rest, 4 * s.rows() * s.width);
     narrow_ = carve(rest, s.rows() * s.width);
+    all_carved(rest);
   }
 
   Event forward(int u, Views w, Event after) override {
@@ -45,29 +45,20 @@ class Gpt final : public Model {
     else
       block_backward(u, w, g);
     const Event done = span.end();
-    give_back(kept_[at(u)], done);
-    give_back(statistics_[at(u)], done);
+    kept_[at(u)].give_back(done);
+    statistics_[at(u)].give_back(done);
     return done;
   }
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   int head() const { return static_cast<int>(shape_.layers) + 1; }
-  const std::vector<int>& uses(int u) const { return architecture_.units[at(u)].uses; }
-  // The unit's i-th parameter.
-  ConstView weight(Views w, int u, std::size_t i) const {
-    const View v = w[at(uses(u)[i])];
-    require(static_cast<bool>(v), "a weight that is used is not here");
-    return v;
-  }
-  View gradient(Views g, int u, std::size_t i) const { return g[at(uses(u)[i])]; }
   // What unit u hands to the next one.
   View output(int u) const { return u == 0 ? kept_[0].view() : blocks_[at(u - 1)].out; }
 
   void take(int u) {
-    const Unit& unit = architecture_.units[at(u)];
-    kept_[at(u)] = activation(unit.activation);
-    statistics_[at(u)] = memory_.alloc(unit.statistics, DType::f32, Tag::activation, queue_);
+    kept_[at(u)] = activation(u);
+    statistics_[at(u)] = statistics(u);
     if (u == 0 || u == head()) return;
     const std::size_t md = rows() * shape_.width;
     View rest = kept_[at(u)].view();
@@ -76,6 +67,7 @@ class Gpt final : public Model {
     b.middle = carve(rest, md);
     b.h2 = carve(rest, md), b.wide = carve(rest, 4 * md), b.gelu = carve(rest, 4 * md),
     b.out = carve(rest, md);
+    all_carved(rest);
     rest = statistics_[at(u)].view();
     b.stats1 = carve(rest, 2 * rows()), b.stats2 = carve(rest, 2 * rows()), b.lse = rest;
   }
@@ -161,7 +153,9 @@ class Gpt final : public Model {
   HeadKept head_kept() {
     View rest = kept_.back().view(), numbers = statistics_.back().view();
     HeadKept k;
-    k.normed = carve(rest, rows() * shape_.width), k.logits = rest;
+    k.normed = carve(rest, rows() * shape_.width);
+    k.logits = carve(rest, rows() * shape_.vocabulary);
+    all_carved(rest);
     k.stats = carve(numbers, 2 * rows()), k.lse = numbers;
     return k;
   }
@@ -199,7 +193,6 @@ class Gpt final : public Model {
   }
 
   GptShape shape_;
-  Arena& memory_;
   std::vector<Buffer> kept_, statistics_;  // by unit
   std::vector<BlockKept> blocks_;
   View grad_, wide_, narrow_;

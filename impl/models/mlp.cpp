@@ -39,28 +39,28 @@ namespace {
 class Mlp final : public Model {
  public:
   Mlp(Rank& r, const MlpShape& s, const Architecture& a, const Options& o)
-      : Model(r, a, o), shape_(s), memory_(r.device.memory()), layers_(s.layers) {
+      : Model(r, a, o), shape_(s), layers_(s.layers) {
     View rest = workspace_;
     grads_[0] = carve(rest, s.rows() * s.width);
     grads_[1] = carve(rest, s.rows() * s.width);
+    all_carved(rest);
   }
 
   Event forward(int u, Views w, Event after) override {
     const auto i = static_cast<std::size_t>(u);
     const bool last = i + 1 == shape_.layers;
-    const Unit& unit = architecture_.units[i];
     Layer& layer = layers_[i];
-    layer.kept = activation(unit.activation);
-    if (unit.statistics)
-      layer.statistics = memory_.alloc(unit.statistics, DType::f32, Tag::activation, queue_);
+    layer.kept = activation(u);
+    layer.statistics = statistics(u);
     View rest = layer.kept.view();
     layer.in = i == 0 ? carve(rest, rows() * shape_.width) : layers_[i - 1].out;
     layer.before = carve(rest, rows() * shape_.out(i));
-    layer.out = rest;
+    if (!last) layer.out = carve(rest, rows() * shape_.width);
+    all_carved(rest);
     Span span = queue_.begin(Phase::forward, u, after);
     if (i == 0) run(OneHot{tokens_, layer.in, shape_.width, shape_.sequence, MlpShape::context});
     Matmul m;
-    m.a = layer.in, m.b = weight(w, i, 0), m.bias = weight(w, i, 1), m.c = layer.before;
+    m.a = layer.in, m.b = weight(w, u, 0), m.bias = weight(w, u, 1), m.c = layer.before;
     m.m = rows(), m.n = shape_.out(i), m.k = shape_.width;
     product(m);
     if (last)
@@ -75,7 +75,7 @@ class Mlp final : public Model {
     const auto i = static_cast<std::size_t>(u);
     const bool last = i + 1 == shape_.layers;
     Layer& layer = layers_[i];
-    const View dw = gradient(g, i, 0), db = gradient(g, i, 1);
+    const View dw = gradient(g, u, 0), db = gradient(g, u, 1);
     const View grad = last ? layer.before : grads_[i % 2];
     Span span = queue_.begin(Phase::backward, u, after);
     if (last) {
@@ -93,13 +93,13 @@ class Mlp final : public Model {
     }
     if (i > 0) {
       m = {};
-      m.a = grad, m.b = weight(w, i, 0), m.c = grads_[(i - 1) % 2], m.m = rows(),
+      m.a = grad, m.b = weight(w, u, 0), m.c = grads_[(i - 1) % 2], m.m = rows(),
       m.n = shape_.width, m.k = shape_.out(i), m.tb = true;
       product(m);
     }
     const Event done = span.end();
-    give_back(layer.kept, done);
-    give_back(layer.statistics, done);
+    layer.kept.give_back(done);
+    layer.statistics.give_back(done);
     return done;
   }
 
@@ -108,15 +108,8 @@ class Mlp final : public Model {
     Buffer kept, statistics;
     View in, before, out;  // (rows, in), (rows, out) before GELU and after
   };
-  ConstView weight(Views w, std::size_t i, std::size_t which) const {
-    const View v = w[2 * i + which];
-    require(static_cast<bool>(v), "a weight that is used is not here");
-    return v;
-  }
-  View gradient(Views g, std::size_t i, std::size_t which) const { return g[2 * i + which]; }
 
   MlpShape shape_;
-  Arena& memory_;
   std::vector<Layer> layers_;
   View grads_[2];
 };

@@ -26,8 +26,29 @@ void Model::load(const Batch& batch, int micro) {
   (void)span.end();
 }
 
-Buffer Model::activation(std::size_t elements) {
-  return memory_.alloc(elements, options_.precision.parameter, Tag::activation, queue_);
+Buffer Model::activation(int unit) {
+  return memory_.alloc(architecture_.units[static_cast<std::size_t>(unit)].activation,
+                       options_.precision.parameter, Tag::activation, queue_);
+}
+
+Buffer Model::statistics(int unit) {
+  return memory_.alloc(architecture_.units[static_cast<std::size_t>(unit)].statistics, DType::f32,
+                       Tag::activation, queue_);
+}
+
+ConstView Model::weight(Views weights, int unit, std::size_t i) const {
+  const View v = gradient(weights, unit, i);
+  require(static_cast<bool>(v), "a weight that is used is not here");
+  return v;
+}
+
+View Model::gradient(Views gradients, int unit, std::size_t i) const {
+  const Unit& u = architecture_.units[static_cast<std::size_t>(unit)];
+  return gradients[static_cast<std::size_t>(u.uses[i])];
+}
+
+void Model::all_carved(View rest) const {
+  require(!rest, "an architecture claims more memory than its model uses");
 }
 
 View Model::carve(View& rest, std::size_t elements) const {

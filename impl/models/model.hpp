@@ -31,9 +31,8 @@ class Model {
   // Adds to grads: the owner clears. Mean over the micro-batch, divided by the micro-steps of a
   // step.
   virtual Event backward(int unit, Views weights, Views grads, Event after) = 0;
-  ConstView losses() const {
-    return losses_.view();
-  }  // f64[steps]: of this rank, mean over its tokens and micro-steps
+  // f64[steps]: of this rank, mean over its tokens and micro-steps.
+  ConstView losses() const { return losses_.view(); }
 
   // Activations, workspace and scratch, from shapes; scratch_bytes: what the device asks for a
   // product.
@@ -41,12 +40,17 @@ class Model {
   static void claim(Claim&, const Architecture&, const Options&, const ScratchBytes&);
 
  protected:
-  Buffer activation(std::size_t elements);  // taken in forward, given back behind backward
+  // Taken in forward, given back behind backward.
+  Buffer activation(int unit);
+  Buffer statistics(int unit);
   View carve(View& rest, std::size_t elements) const;  // the next elements of a buffer
-  void give_back(Buffer& b, Event after) { b.give_back(after); }
+  void all_carved(View rest) const;  // nothing may be left: what is claimed is what is used
   void run(Op op) { queue_.run(std::move(op)); }
   void product(Matmul);  // with the scratch
   std::size_t rows() const { return architecture_.rows; }
+  // The unit's i-th parameter; a weight that is not here is an error, a gradient that is not means frozen.
+  ConstView weight(Views, int unit, std::size_t i) const;
+  View gradient(Views, int unit, std::size_t i) const;
   double micro_scale() const { return 1.0 / options_.accumulate; }
 
   Queue& queue_;

@@ -132,6 +132,27 @@ TEST_P(Conformance, AddsMicroStepsAndLosesNone) {
   }
 }
 
+TEST_P(Conformance, EveryOptionGivesTheSameBits) {
+  for (bool frozen : {false, true}) {
+    Training t = tiny(gpt, "ddp", 3);
+    if (frozen)
+      for (std::size_t p = 0; p < 28; ++p) t.options.frozen.push_back(p % 3 == 0);
+    const TrainingReport ddp = train(t);
+    t.strategy = GetParam();
+    for (int prefetch : {0, 1, 3})
+      for (bool keep : {false, true})
+        for (std::size_t persist : {std::size_t{0}, std::size_t{30}}) {
+          t.options.prefetch = prefetch, t.options.keep_last = keep,
+          t.options.persist_below = persist;
+          const TrainingReport r = train(t);
+          expect_same(ddp, r,
+                      fmt::format("{} prefetch {} keep {} persist {}", t.strategy, prefetch, keep,
+                                  persist));
+          EXPECT_EQ(against_claim(t, r), "");
+        }
+  }
+}
+
 TEST_P(Conformance, EqualsOneRankThatSeesTheWholeBatch) {
   for (const char* model : {gpt, narrow})
     for (int ranks : {2, 5, 8}) {

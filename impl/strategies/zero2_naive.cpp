@@ -14,7 +14,8 @@ class Zero2Naive final : public Strategy {
     c.hold(Tag::parameter, o.precision.parameter, Form::whole, Which::all);
     c.hold(Tag::gradient, o.precision.gradient, Form::whole, Which::trainable);
     if (o.accumulate > 1)
-      c.hold(Tag::gradient, o.precision.gradient, l.elements(Form::cut, Which::trainable));
+      c.hold(Tag::gradient, o.precision.gradient, l.elements(Form::cut, Which::trainable),
+             " + the same/N");
     c.adam(o.precision, Form::cut);
     c.staging(o.precision);
     c.each(l.trainable(), Verb::reduce_scatter, o.precision.wire, o.accumulate);

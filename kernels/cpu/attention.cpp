@@ -9,7 +9,7 @@ namespace shardmark::cpu::SHARDMARK_ISA {
 
 namespace {
 
-// 32 queries of one head; `part` columns of the head at a time.
+// 64 queries of one head; `part` columns of the head at a time.
 template <int part>
 class QueryTile {
  public:

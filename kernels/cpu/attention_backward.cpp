@@ -11,7 +11,7 @@ namespace {
 
 constexpr float log2_of_e = 1.442695041f;
 
-// 32 queries of one head against every tile of keys that they see; `part` columns of the head at a
+// 64 queries of one head against every tile of keys that they see; `part` columns of the head at a
 // time.
 template <int part>
 class QueryTile {

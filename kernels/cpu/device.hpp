@@ -37,6 +37,7 @@ class CpuDevice final : public Device {
   Arena& memory() override { return arena_; }
   void begin_step(int step) override { context_.step = step; }
   void drain() override;
+  void stop();  // finishes what is enqueued and ends the queues' threads; frees nothing
   const Timeline& timeline() const override { return context_.timeline; }
   std::size_t scratch_bytes(const Matmul&) const override;
 

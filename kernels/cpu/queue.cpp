@@ -32,6 +32,7 @@ void InlineQueue::run(Op op) {
 
 void InlineQueue::do_begin(Phase phase, int label, Event after) {
   require(!open_, "a span was opened inside a span of the same queue");
+  check();  // a rank that only computes must notice, too, when another one has failed
   wait(after);
   open_ = true;
   open({0, 0, phase, label, context_.step, 0});

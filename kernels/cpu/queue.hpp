@@ -34,7 +34,6 @@ class CpuQueue : public Queue {
   void wait_for(std::uint64_t ticket) const {
     completed_.wait(ticket, [this] { check(); });
   }
-  void wait_on_host(Event e) override { context_.wait_for(e); }
   virtual std::uint64_t enqueued() const = 0;
   virtual void stop() {}
 

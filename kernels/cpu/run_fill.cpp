@@ -4,21 +4,13 @@
 #include <cmath>
 
 #include "checks.hpp"
+#include "kernels/counter_random.hpp"
 #include "parallel.hpp"
 #include "run.hpp"
 
 namespace shardmark::cpu {
 
 namespace {
-
-// A bijection of 64-bit numbers that leaves no pattern (the finaliser of SplitMix64; Steele, Lea
-// and Flood 2014).
-constexpr std::uint64_t scramble(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;  // 2^64 over the golden ratio, odd
 
 // The sum of four 16-bit uniforms, its mean removed: |.| < 2^17, exact in float.
 float centred_sum(std::uint64_t random) {

@@ -50,7 +50,6 @@ class DryDevice final : public Device {
     DryQueue(DryDevice& d, int lane) : Queue(lane), device_(d) {}
     void run(Op op) override;
     void wait(Event after) override;
-    void wait_on_host(Event) override {}
     void catch_up();
 
    private:
