@@ -63,7 +63,8 @@ void Claim::gathered(const Options& o) {
           if (!layout_[s].resident) in.insert(s);
     return in;
   };
-  // The paper counts every parameter once in each direction (section 7.1), whatever is tied or stays.
+  // The paper counts every parameter once in each direction (section 7.1), whatever is tied or
+  // stays.
   if (layout_.is_textbook())
     call(Verb::all_gather, o.precision.parameter, layout_.elements(Form::whole, Which::all),
          2.0 * o.accumulate);

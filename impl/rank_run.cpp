@@ -76,7 +76,8 @@ void RankRun::run() {
   device_.stop();
 }
 
-// A rank that only noticed another one's failure says nothing. Memory may have run out: then even a sentence may not fit.
+// A rank that only noticed another one's failure says nothing. Memory may have run out: then even a
+// sentence may not fit.
 void RankRun::failed(const std::exception& e) noexcept {
   if (dynamic_cast<const PeerFailed*>(&e)) return;
   try {

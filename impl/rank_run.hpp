@@ -16,8 +16,8 @@ namespace shardmark {
 // One figure of /proc/self/status ("VmRSS", "VmHWM"), in bytes; 0 where there is none.
 std::uint64_t process_status_bytes(const std::string& key);
 
-// All steps of a run: warm-up, measured ones, and one that closes the last window, since a step ends where the next one
-// begins.
+// All steps of a run: warm-up, measured ones, and one that closes the last window, since a step
+// ends where the next one begins.
 inline int steps_of(const Training& t) { return t.warmup + t.steps + 1; }
 
 // Throws InputError naming the strategies there are.
@@ -50,7 +50,8 @@ struct SharedRun {
 class RankRun {
  public:
   RankRun(SharedRun&, int rank);
-  // Whatever goes wrong is said to the world; returns with the queues ended and all memory still there.
+  // Whatever goes wrong is said to the world; returns with the queues ended and all memory still
+  // there.
   void run();
 
  private:

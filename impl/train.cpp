@@ -29,7 +29,8 @@ void run_rank(const std::shared_ptr<SharedRun>& shared, int rank) {
   ended(*shared, 1);
 }
 
-// Where a thread cannot be started, the ranks that run are told, and those that do not count as ended.
+// Where a thread cannot be started, the ranks that run are told, and those that do not count as
+// ended.
 std::vector<std::thread> start(const std::shared_ptr<SharedRun>& shared) {
   std::vector<std::thread> threads;
   const int ranks = shared->training.ranks;

@@ -35,7 +35,8 @@ struct Training {
 };
 
 struct RankReport {
-  // Warm-up included. One step more is run, to close the last window; it stands in the other vectors.
+  // Warm-up included. One step more is run, to close the last window; it stands in the other
+  // vectors.
   std::vector<StepTimes> steps;
   std::vector<double> loss, norm_before,
       norm_after;  // by step; norms empty where nothing asked for them

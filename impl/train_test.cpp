@@ -67,8 +67,8 @@ TEST(Train, ARankThatThrowsFailsTheCellAndIsNamed) {
   EXPECT_EQ(failure_of(t), "rank 1 failed at step 2: injected: rank 1 throws");
 }
 
-// Buffers of megabytes, given back to the system when their rank ends, while its peers still read them: nobody may free
-// anything before all have ended.
+// Buffers of megabytes, given back to the system when their rank ends, while its peers still read
+// them: nobody may free anything before all have ended.
 TEST(Train, ARankThatThrowsWhileItsPeersReadItsMemoryIsNamedAsWell) {
   for (const char* strategy : {"ddp", "zero1", "zero3"})
     for (int i = 0; i < 3; ++i) {

@@ -48,9 +48,9 @@ class MemoryLedger {
   std::uint64_t total_ = 0, peak_ = 0, allocations_ = 0;
 };
 
-// payload: bytes of the verb's whole array. volume: bytes that the algorithm must send from this rank,
-// by its formula on the real parts; what the transport really saw leave is moved_bytes() of the
-// communicator.
+// payload: bytes of the verb's whole array. volume: bytes that the algorithm must send from this
+// rank, by its formula on the real parts; what the transport really saw leave is moved_bytes() of
+// the communicator.
 struct Traffic {
   std::uint64_t calls = 0, payload = 0, volume = 0;
   bool operator==(const Traffic&) const = default;

@@ -46,7 +46,8 @@ struct Bench {
   }  // busbw / algbw
 };
 
-// By iteration. Ranks that share a core take turns, so the time of all is from the first one's begin to the last one's end.
+// By iteration. Ranks that share a core take turns, so the time of all is from the first one's
+// begin to the last one's end.
 struct Stretch {
   std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = 0;
   void cover(const Stretch& o) {

@@ -48,7 +48,8 @@ class Model {
   void run(Op op) { queue_.run(std::move(op)); }
   void product(Matmul);  // with the scratch
   std::size_t rows() const { return architecture_.rows; }
-  // The unit's i-th parameter; a weight that is not here is an error, a gradient that is not means frozen.
+  // The unit's i-th parameter; a weight that is not here is an error, a gradient that is not means
+  // frozen.
   ConstView weight(Views, int unit, std::size_t i) const;
   View gradient(Views, int unit, std::size_t i) const;
   double micro_scale() const { return 1.0 / options_.accumulate; }

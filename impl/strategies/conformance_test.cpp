@@ -204,9 +204,11 @@ TEST_P(Conformance, WhatTheTransportSawLeaveIsTheVolume) {
 TEST_P(Conformance, TheLossFalls) {
   Training t = tiny("gpt:layers=2,width=16,heads=2", GetParam(), 2);
   t.steps = 60, t.options.adam.lr = 0.01f;
+  for (std::size_t i = 0; i < t.corpus.size(); ++i)  // each byte tells the next
+    t.corpus[i] = static_cast<std::uint8_t>(i % 13 * 5);
   const RankReport r = train(t).ranks[0];
   EXPECT_NEAR(r.loss.front(), std::log(256.0), 0.1);  // untrained: every byte as likely as another
-  EXPECT_LT(r.loss.back(), r.loss.front() - 1);
+  EXPECT_LT(r.loss.back(), r.loss.front() / 2);
 }
 
 std::vector<std::string> names() {

@@ -1,5 +1,6 @@
 #pragma once
-// Where do measurements get their memory? As a rank's own, and written once, so that it is really there.
+// Where do measurements get their memory? As a rank's own, and written once, so that it is really
+// there.
 #include <cstring>
 #include <utility>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Where does the CPU's memory come from? Whole pages from the system, on huge ones where it has them; small pieces from the
-// heap, on cache lines.
+// Where does the CPU's memory come from? Whole pages from the system, on huge ones where it has
+// them; small pieces from the heap, on cache lines.
 #include <cstddef>
 #include <cstdint>
 
