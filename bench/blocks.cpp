@@ -26,6 +26,10 @@ std::string fixed(double value, int decimals) {
                                                                               : text;
 }
 
+std::string crowded_mark(const Row& row) {
+  return row.shown && row.shown->value("oversubscribed", false) ? "*" : "";
+}
+
 Cells labels(const Row& row, bool with_overlap, const std::string& marks) {
   Cells cells = {row.strategy};
   if (with_overlap) cells.push_back(row.overlap ? "on" : "off");

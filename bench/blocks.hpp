@@ -33,13 +33,13 @@ struct Block {
 
 using Cells = std::vector<std::string>;
 inline constexpr const char* missing = "–";
-inline constexpr const char* oversubscribed_mark = "*";
 
 // Decimals that show about four digits of the largest value of a column, and the same for all
 // others in it.
 int decimals_for(double largest);
 std::string fixed(double value, int decimals);
 std::string ratio(double value, double base);  // "–" where there is nothing to compare with
+std::string crowded_mark(const Row&);          // "*" where threads outnumbered cores, else nothing
 // The marks stand behind the last label, where they need no column of their own.
 Cells labels(const Row&, bool with_overlap, const std::string& marks);
 Cells header(const std::string& title, bool with_overlap, const Cells& rest);

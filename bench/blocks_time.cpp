@@ -77,9 +77,7 @@ std::string time_block(const Group& group, Notes& notes, std::size_t columns) {
 
   Block block{header("TIME, ms", both, rest), both ? 2u : 1u, {}};
   for (const Row& row : group.rows) {
-    const bool crowded = row.shown && row.shown->value("oversubscribed", false);
-    Cells cells =
-        labels(row, both, (crowded ? oversubscribed_mark : "") + failure_marks(row, notes));
+    Cells cells = labels(row, both, crowded_mark(row) + failure_marks(row, notes));
     const Row* ddp = group.find("ddp", row.overlap);
     const bool alike = ddp && ddp != &row && indistinct(row, *ddp);
     cells.push_back(!row.shown ? (some_failed(row) ? "failed" : "skipped")
@@ -108,7 +106,9 @@ std::string overlap_block(const Group& group, std::size_t columns) {
       return fixed(part_ms(row, part), decimals);
     };
     const double gain = off.step_ns() - on->step_ns();
-    block.rows.push_back({off.strategy, ms(off, "step"), ms(*on, "step"),
+    // One of the two is enough to make their difference another than on cores of their own.
+    const std::string mark = crowded_mark(off).empty() ? crowded_mark(*on) : crowded_mark(off);
+    block.rows.push_back({off.strategy + mark, ms(off, "step"), ms(*on, "step"),
                           (indistinct(off, *on) ? "≈ " : "") + fixed(gain * 1e-6, decimals),
                           fixed(100 * gain / off.step_ns(), 1), ms(off, "backward"),
                           ms(*on, "backward"), ms(*on, "hidden")});
@@ -121,7 +121,7 @@ std::string rates_block(const Group& group, const std::vector<Finding>& findings
   const bool both = group.both_overlaps();
   const auto share = [](double v) { return fixed(100 * v, 1); };
   const auto written = [](const json& v) {
-    return v.is_number() ? fmt::format("{:.3f}", v.get<double>()) : missing;
+    return v.is_number() ? readable(v.get<double>(), 3) : "not finite";
   };
   Block block{
       header("RATES", both,
@@ -148,7 +148,7 @@ std::string rates_block(const Group& group, const std::vector<Finding>& findings
                     notes) +
         finding_marks(row, findings, notes);
     values.emplace_back(failed.empty() ? "ok" : "FAILED");
-    Cells cells = labels(row, both, marks + failed);
+    Cells cells = labels(row, both, crowded_mark(row) + marks + failed);
     cells.insert(cells.end(), values.begin(), values.end());
     block.rows.push_back(cells);
   }

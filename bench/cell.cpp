@@ -7,8 +7,10 @@
 
 #include "bench/embedded.hpp"
 #include "bench/registry.hpp"
+#include "bench/suite.hpp"
 #include "bench/text.hpp"
 #include "impl/inject.hpp"
+#include "impl/models/registry.hpp"
 
 namespace shardmark {
 
@@ -53,19 +55,61 @@ std::string data_text(const std::vector<std::string>& files) {
   return all == paths ? all : all + "~" + hex16(fnv1a64(paths)).substr(0, 4);
 }
 
-// A file is not typed by flags, which would have said so.
-void check_least(const Cell& c) {
-  const std::pair<const char*, std::int64_t Cell::*> counts[] = {
-      {"ranks", &Cell::ranks},       {"threads_per_rank", &Cell::threads_per_rank},
-      {"batch", &Cell::batch},       {"accumulate", &Cell::accumulate},
-      {"sequence", &Cell::sequence}, {"steps", &Cell::steps},
-      {"warmup", &Cell::warmup},     {"buckets", &Cell::buckets}};
-  for (const auto& [key, member] : counts) {
-    const std::int64_t least = member == &Cell::warmup ? 2 : 1;
-    if (c.*member < least)
-      throw InputError(
-          fmt::format("a cell's \"{}\" is {}, but must be at least {}.", key, c.*member, least));
+// A file is not typed by flags, so their bounds have not been looked at: they are the same ones.
+void check_bounds(const Cell& c) {
+  const std::pair<const char*, std::string> values[] = {
+      {"ranks", fmt::to_string(c.ranks)},
+      {"threads_per_rank", fmt::to_string(c.threads_per_rank)},
+      {"batch", fmt::to_string(c.batch)},
+      {"accumulate", fmt::to_string(c.accumulate)},
+      {"sequence", fmt::to_string(c.sequence)},
+      {"steps", fmt::to_string(c.steps)},
+      {"warmup", fmt::to_string(c.warmup)},
+      {"clip", fmt::to_string(c.clip)},
+      {"lr", fmt::to_string(c.lr)},
+      {"seed", fmt::to_string(c.seed)},
+      {"buckets", fmt::to_string(c.buckets)},
+      {"all_reduce", c.all_reduce},
+      {"device", c.device},
+      {"comm", c.comm},
+      {"timeout_s", fmt::to_string(c.timeout_s)},
+      {"comm_timeout_s", fmt::to_string(c.comm_timeout_s)}};
+  for (const auto& [key, value] : values) {
+    std::string flag = std::string("--") + key;
+    if (flag.ends_with("_s")) flag.resize(flag.size() - 2);
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    Draft unused;
+    for (const CellFlag& f : cell_flags())
+      if (flag == f.name) f.set(unused, fmt::format("a cell's \"{}\"", key), value);
   }
+  const std::uint64_t most = 1'000'000'000'000;
+  if ((c.bucket_bytes > 0 && c.bucket_bytes < 4) || c.bucket_bytes > most)
+    throw InputError(
+        fmt::format("a cell's \"bucket_bytes\" is {}, but must be 0 (a layer's) or from 4 to {}.",
+                    c.bucket_bytes, most));
+}
+
+// JSON's own conversions would make 1.5 ranks 1, true 1, and -1 bytes 2^64 - 1.
+template <class T>
+bool right_type(const json& value) {
+  if (std::is_same_v<T, bool>) return value.is_boolean();
+  if (std::is_unsigned_v<T> && value.is_number_integer() && !value.is_number_unsigned())
+    return value.get<std::int64_t>() >= 0;
+  if (std::is_integral_v<T>) return value.is_number_integer();
+  return !std::is_floating_point_v<T> || value.is_number();
+}
+
+// A bucket is at least 8 elements a rank (impl/layout.hpp); each is described in memory.
+void check_segments(const Cell& c, std::size_t parameters) {
+  if (c.bucket_bytes == 0) return;
+  constexpr std::size_t most = 1'000'000;
+  const std::size_t least = 8 * static_cast<std::size_t>(c.ranks);
+  const std::size_t segments = parameters / std::max(least, std::size_t{c.bucket_bytes / 4});
+  if (segments > most)
+    throw InputError(fmt::format(
+        "--bucket-mb is {}, which cuts the {} parameters of --model {} into {} buckets, but there "
+        "may be at most {}; give a larger one.",
+        static_cast<double>(c.bucket_bytes) * 1e-6, parameters, c.model, segments, most));
 }
 
 }  // namespace
@@ -123,18 +167,22 @@ Cell cell_from_json(const json& from) {
     const auto it = from.find(key);
     if (it == from.end()) throw InputError(fmt::format("a cell lacks the key \"{}\".", key));
     try {
-      // Without this, 1.5 ranks would be 1.
-      const bool wants_whole = std::is_integral_v<std::decay_t<decltype(value)>>;
-      if (wants_whole && it->is_number_float()) throw InputError("");
+      if (!right_type<std::decay_t<decltype(value)>>(*it)) throw InputError("");
       it->get_to(value);
     } catch (const std::exception&) {
       throw InputError(
           fmt::format("a cell's \"{}\" is {}, which is of the wrong type.", key, it->dump()));
     }
   });
-  check_least(c);
-  if (const auto it = from.find("memory_limit_bytes"); it != from.end() && it->is_number_unsigned())
+  check_bounds(c);
+  if (const auto it = from.find("memory_limit_bytes"); it != from.end() && !it->is_null()) {
+    if (!right_type<std::uint64_t>(*it) || *it == 0)
+      throw InputError(
+          fmt::format("a cell's \"memory_limit_bytes\" is {}, but must be null (no limit) or a "
+                      "whole number above 0.",
+                      it->dump()));
     c.memory_limit_bytes = *it;
+  }
   for (const auto& [key, value] : from.items())
     if (std::find(keys.begin(), keys.end(), key) == keys.end())
       throw InputError(fmt::format("a cell's key \"{}\" is unknown{}", key, suggestion(key, keys)));
@@ -209,6 +257,14 @@ void validate(const Cell& c, std::size_t corpus_bytes) {
                     c.data.empty() ? "the built-in corpus" : "--data " + join(c.data, " "),
                     corpus_bytes, c.sequence, needed));
   injection(c.inject, -1);
+  try {
+    check_segments(c, make_architecture(c.model, static_cast<std::size_t>(c.sequence),
+                                        static_cast<std::size_t>(c.batch))
+                          .parameter_count());
+  } catch (const InputError& e) {
+    const std::string sentence = e.what();
+    throw InputError(sentence.starts_with("model '") ? "--" + sentence : sentence);
+  }
   claims_of(training_of(c, std::vector<std::uint8_t>(needed)));
 }
 

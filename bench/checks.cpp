@@ -2,7 +2,11 @@
 #include "bench/checks.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -14,14 +18,34 @@ namespace {
 
 using nlohmann::json;
 
+using Names = std::vector<std::string>;
+
+// Strategies that add the gradients of several micro-steps in one order: once a step, or once a
+// micro-step. Of a strategy that is not named here the order is not known.
+const std::vector<Names>& families() {
+  static const std::vector<Names> all = {{"ddp", "zero1", "zero1_naive"},
+                                         {"zero2", "zero2_naive", "zero3"}};
+  return all;
+}
+
+// Its family's first member, or itself.
+std::string family_of(const std::string& strategy) {
+  for (const Names& family : families())
+    if (std::find(family.begin(), family.end(), strategy) != family.end()) return family.front();
+  return strategy;
+}
+
 // What may differ between cells that compute the same.
-std::string group_of(const json& record) {
+std::string group_of(const json& record, bool by_family) {
   json key = record["cell"];
   for (const char* free :
        {"id", "overlap", "all_reduce", "bucket_bytes", "buckets", "memory_limit_bytes",
         "memory_limit_bytes_reason", "timeout_s", "comm_timeout_s", "inject"})
     key.erase(free);
-  if (key["accumulate"] == 1) key.erase("strategy");
+  if (key["accumulate"] == 1 || !by_family)
+    key.erase("strategy");
+  else
+    key["strategy"] = family_of(text_at(key, "strategy"));
   // Two builds, or two texts of the same name, are two experiments.
   key["commit"] = record["commit"];
   key["corpus"] = record["corpus"];
@@ -35,10 +59,10 @@ bool compared(const json& record) {
 
 using Groups = std::map<std::string, std::vector<const json*>>;
 
-Groups groups_of(const std::vector<json>& records) {
+Groups groups_of(const std::vector<json>& records, bool by_family = true) {
   Groups groups;
   for (const json& r : records)
-    if (compared(r)) groups[group_of(r)].push_back(&r);
+    if (compared(r)) groups[group_of(r, by_family)].push_back(&r);
   return groups;
 }
 
@@ -53,6 +77,21 @@ std::string text_of(const json& record) {
   return fmt::format("{} in round {}", id_at(record), record["round"].dump());
 }
 
+// Squares may be added in another order: with other segments, other partial sums.
+bool same_norm(const json& a, const json& b) {
+  if (!a.is_number() || !b.is_number()) return a == b;
+  const double x = a, y = b;
+  return std::abs(x - y) <= 1e-12 * std::max(std::abs(x), std::abs(y));
+}
+
+// The first step at which two lists by step differ; their length where they are the same.
+template <class Same>
+std::size_t first_difference(const json& a, const json& b, Same same) {
+  std::size_t step = 0;
+  while (step < a.size() && step < b.size() && same(a[step], b[step])) ++step;
+  return step;
+}
+
 void compare(const json& record, const json& with, std::vector<Finding>& findings) {
   const auto add = [&](const char* check, const std::string& what) {
     findings.push_back({id_at(record), record["round"], check,
@@ -61,13 +100,17 @@ void compare(const json& record, const json& with, std::vector<Finding>& finding
   const json &mine = record["training"], &theirs = with["training"];
   if (mine["parameter_hash"] != theirs["parameter_hash"])
     add("same_parameters", "ends with other parameters");
-  if (mine["loss"] != theirs["loss"]) {
-    std::size_t step = 0;
-    while (step < mine["loss"].size() && step < theirs["loss"].size() &&
-           mine["loss"][step] == theirs["loss"][step])
-      ++step;
-    add("same_loss", fmt::format("has another loss from step {} on", step));
-  }
+  const json &loss = mine["loss"], &other = theirs["loss"];
+  if (loss != other)
+    add("same_loss", fmt::format("has another loss from step {} on",
+                                 first_difference(loss, other, std::equal_to<json>())));
+  const json norms = mine.value("norm_before", json()),
+             other_norms = theirs.value("norm_before", json());
+  if (!norms.is_array() || !other_norms.is_array()) return;  // nobody needed it, so nobody made it
+  const std::size_t step = first_difference(norms, other_norms, same_norm);
+  if (step < std::max(norms.size(), other_norms.size()))
+    add("same_norms",
+        fmt::format("has another gradient norm before clipping from step {} on", step));
 }
 
 }  // namespace
@@ -102,6 +145,28 @@ int compared_groups(const std::vector<json>& records) {
     groups += ids.size() > 1 ? 1 : 0;
   }
   return groups;
+}
+
+std::string not_compared(const std::vector<json>& records) {
+  std::map<std::string, std::set<std::string>> apart;  // by family
+  for (const auto& [key, group] : groups_of(records, false)) {
+    if (group.front()->at("cell")["accumulate"] == 1) continue;
+    std::map<std::string, std::set<std::string>> here;
+    for (const json* r : group) {
+      const std::string& strategy = text_at((*r)["cell"], "strategy");
+      here[family_of(strategy)].insert(strategy);
+    }
+    if (here.size() < 2) continue;
+    for (const auto& [family, names] : here) apart[family].insert(names.begin(), names.end());
+  }
+  std::vector<std::string> parts;
+  for (const Names& family : families())
+    if (const auto it = apart.find(family.front()); it != apart.end()) {
+      parts.push_back(fmt::format("{}", fmt::join(it->second, ", ")));
+      apart.erase(it);
+    }
+  for (const auto& [family, names] : apart) parts.push_back(family);
+  return fmt::format("{}", fmt::join(parts, " | "));
 }
 
 }  // namespace shardmark

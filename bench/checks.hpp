@@ -18,12 +18,17 @@ struct Finding {
 // Checks of single records that came out false.
 std::vector<Finding> failed_checks(const std::vector<nlohmann::json>& records);
 
-// same_parameters, same_loss: between strategies, overlap on and off, bucket sizes, and rounds of
-// otherwise equal cells; with more than one micro-step only between rounds and layouts of one
-// strategy, since strategies then add in different orders.
+// same_parameters and same_loss, bit for bit, and same_norms, to 1e-12: between strategies, overlap
+// on and off, bucket sizes, and rounds of otherwise equal cells. With more than one micro-step
+// strategies add in two orders, once a step or once a micro-step: then within {ddp, zero1,
+// zero1_naive}, within {zero2, zero2_naive, zero3}, and any other strategy only with itself.
 std::vector<Finding> cross_checks(const std::vector<nlohmann::json>& records);
 
 // How many groups of at least two different cells were compared: 0 says that nothing was shown.
 int compared_groups(const std::vector<nlohmann::json>& records);
+
+// Strategies of otherwise equal cells that were not compared, since they add micro-steps in other
+// orders: "ddp, zero1 | zero3"; those between two bars were. Empty where all were compared.
+std::string not_compared(const std::vector<nlohmann::json>& records);
 
 }  // namespace shardmark

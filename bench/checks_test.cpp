@@ -77,6 +77,47 @@ TEST(checks, micro_steps_are_added_in_an_order_of_each_strategy) {
   EXPECT_FALSE(found({record("zero2", false, 1, 4), other}).empty());
 }
 
+TEST(checks, micro_steps_are_compared_within_a_family) {
+  for (const auto& [one, two] : {std::pair("ddp", "zero1"), std::pair("ddp", "zero1_naive"),
+                                 std::pair("zero2", "zero3"), std::pair("zero2_naive", "zero3")}) {
+    json other = record(two, true, 1, 4);
+    other["training"]["parameter_hash"] = "2222";
+    EXPECT_EQ(found({record(one, true, 1, 4), other}).size(), 1u) << one << " " << two;
+    EXPECT_EQ(compared_groups({record(one, true, 1, 4), other}), 1);
+  }
+  json unknown = record("mine", true, 1, 4);
+  unknown["training"]["parameter_hash"] = "2222";
+  EXPECT_TRUE(found({record("ddp", true, 1, 4), record("zero2", true, 1, 4), unknown}).empty());
+  unknown["cell"]["accumulate"] = 1;
+  EXPECT_EQ(found({record("ddp"), unknown}).size(), 1u);
+}
+
+TEST(checks, what_was_not_compared_is_named) {
+  EXPECT_EQ(not_compared({record("ddp"), record("zero2")}), "");
+  EXPECT_EQ(not_compared({record("ddp", true, 1, 4), record("zero1", true, 1, 4)}), "");
+  EXPECT_EQ(not_compared({record("mine", true, 1, 4), record("zero3", true, 1, 4),
+                          record("zero1", true, 1, 4), record("ddp", true, 1, 4)}),
+            "ddp, zero1 | zero3 | mine");
+}
+
+TEST(checks, norms_before_clipping_agree_but_for_the_order_of_adding) {
+  const auto with = [](const char* strategy, const json& norms) {
+    json r = record(strategy);
+    r["training"]["norm_before"] = norms;
+    return r;
+  };
+  const auto ddp = with("ddp", {5.0, 4.0, 3.0});
+  EXPECT_TRUE(found({ddp, with("zero1", {5.0, 4.0 * (1 + 5e-13), 3.0})}).empty());
+  EXPECT_EQ(found({ddp, with("zero1", {5.0, 4.0, 3.0 * (1 + 2e-12)})}),
+            (std::vector<std::string>{
+                "same_norms: gpt-nano/zero1/n2/overlap-on in round 1 has another gradient norm "
+                "before clipping from step 2 on than gpt-nano/ddp/n2/overlap-on in round 1"}));
+  EXPECT_EQ(found({ddp, with("zero1", {5.0, nullptr, 3.0})}).size(), 1u);
+  EXPECT_EQ(found({ddp, with("zero1", {5.0, 4.0})}).size(), 1u);
+  // A norm that nobody needed was not made.
+  EXPECT_TRUE(found({ddp, with("zero1", nullptr)}).empty());
+}
+
 TEST(checks, a_check_of_a_single_record_comes_with_its_reason) {
   json bad = record("zero1", true, 3);
   bad["checks"] = {{"bytes_exact", false}, {"bytes_exact_reason", "why"}, {"norms_agree", nullptr}};

@@ -5,6 +5,9 @@
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <new>
 
 #include "bench/doctor.hpp"
 #include "bench/execute.hpp"
@@ -19,7 +22,8 @@ namespace {
 
 constexpr const char* run_examples = R"(
 Comma lists multiply into cells; every cell runs in a process of its own, in each
-of --rounds rounds, in random order. Examples:
+of --rounds rounds, in random order; one that has failed is skipped in later rounds.
+Examples:
   shardmark run                                   the default suite: start here
   shardmark run --suite smoke                     seconds: does everything run?
   shardmark run --model gpt-micro --strategy ddp,zero1 --ranks 1,2,4
@@ -27,8 +31,9 @@ of --rounds rounds, in random order. Examples:
   shardmark run --strategy zero3 --rounds 1       one cell: explains where its bytes are
   shardmark run --explain gpt-nano/zero1/n2/overlap-on     the same for a cell of the last run
   shardmark run --resume results/latest           go on with a run that was interrupted
-A suite is a text file: a line is flags of this command, # starts a comment, and
-"run: --rounds 3" holds for all of it; flags given beside --suite replace its own.)";
+A suite is a text file, whose name has a / or ends in .suite: a line is flags of
+this command, # starts a comment, and "run: --rounds 3" holds for all of it; flags
+given beside --suite replace its own.)";
 
 constexpr const char* main_text =
     "shardmark: what does sharding buy, and what does it cost?\n"
@@ -40,7 +45,8 @@ Start here:
   shardmark run          compare all strategies on this machine
   shardmark run --help   what can be varied
   shardmark list         models and strategies
-Exit codes: 0 all well; 1 a cell failed or a check did not hold; 2 the input is wrong.)";
+Exit codes: 0 all well; 1 a cell failed or a check did not hold; 2 the input is wrong;
+130 interrupted (Ctrl-C), 143 terminated (SIGTERM): finished records are kept.)";
 
 struct Parsed {
   std::map<std::string, std::string> cell;  // by flag, but for --data
@@ -102,17 +108,25 @@ CLI::App* add_run(CLI::App& app, Parsed& p) {
       "of the order of cells in the rounds [1, or the suite's]");
   add("--out", p.run.out, "DIR", "a folder for the records [results/runs/<utc>-<suite>-<commit>]");
   add("--resume", p.run.resume, "DIR",
-      "go on with the run in this folder: what it has is not run again");
+      "go on with the run in this folder: what failed or was skipped runs again, what is ok "
+      "does not; only --rounds and --explain may stand beside it");
   add("--explain", p.run.explain, "CELL",
-      "where the bytes and the time of this cell are, beside the formulas");
+      "where the bytes and the time of this cell are, beside the formulas; a beginning of its id "
+      "is enough");
   return run;
 }
 
 void take_cell_flags(const CLI::App& run, Parsed& p) {
-  for (const CLI::Option* option : run.get_options())
+  for (const CLI::Option* option : run.get_options()) {
     if (option->count() > 1 && option->get_name() != "--data")
       throw InputError(fmt::format("{} is given twice; several values are separated by commas.",
                                    option->get_name()));
+    // An unset variable of a shell: it would count as not given, and another run would start.
+    for (const std::string& value : option->results())
+      if (value.empty())
+        throw InputError(fmt::format("{} is \"\", but must be {}; see shardmark run --help.",
+                                     option->get_name(), option->get_type_name()));
+  }
   for (const auto& [flag, value] : p.cell)
     if (run.count(flag) > 0) p.run.given[flag] = {value};
   if (!p.data.empty()) p.run.given["--data"] = p.data;
@@ -126,10 +140,16 @@ std::vector<std::string> flag_names() {
   return names;
 }
 
+constexpr std::array<std::string_view, 4> commands = {"run", "list", "doctor", "cell"};
+
 void refuse_extras(const CLI::App& app, const std::string& command,
                    const std::vector<std::string>& known) {
   if (app.remaining().empty()) return;
   const std::string first = split(app.remaining().front(), '=').front();
+  if (command != "shardmark" &&
+      std::find(commands.begin(), commands.end(), first) != commands.end())
+    throw InputError(fmt::format(
+        "\"{}\" is a second command behind {}; give one command at a time.", first, command));
   if (first.rfind('-', 0) == 0)
     throw InputError(fmt::format("{} has no flag {}{} See {} --help.", command, first,
                                  suggestion(first, known), command));
@@ -145,6 +165,7 @@ int dispatch(int argc, char** argv) {
   app.footer(main_examples);
   app.set_version_flag("--version", fmt::format("shardmark {}", version_text()));
   app.allow_extras();
+  app.require_subcommand(0, 1);  // a second one comes to refuse_extras
   CLI::App* run = add_run(app, p);
   CLI::App* list_command =
       app.add_subcommand("list", "Models, strategies, devices and communicators of this build");
@@ -187,6 +208,9 @@ int command_line(int argc, char** argv) {
   } catch (const InputError& e) {
     fmt::print(stderr, "shardmark: {}\n", e.what());
     return 2;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "shardmark: memory ran out\n");
+    return 1;
   } catch (const std::exception& e) {
     fmt::print(stderr, "shardmark: {}\n", e.what());
     return 1;

@@ -2,6 +2,7 @@
 // records hold what they must?
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <set>
 
 #include "bench/test_support.hpp"
@@ -33,6 +34,8 @@ TEST_P(WrongInput, is_one_sentence_and_exit_2_and_leaves_nothing_behind) {
   testing::write(f / "empty", "");
   testing::write(f / "short", "hi");
   testing::write(f / "bad.suite", "--strategy ddp\n--strategy ddp --rank 2\n");
+  testing::write(f / "smoke", "not a suite\n");
+  testing::write(f / "mine", "--strategy ddp\n");
   const std::size_t before = entries(f);
   const Ran ran = testing::shardmark(f, GetParam().arguments);
   EXPECT_EQ(ran.code, 2);
@@ -95,6 +98,29 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"run --explain gpt-nano/ddp/n2/overlap-on", "there is no run in results/latest yet"},
         Wrong{"run --suite smoke --explain ddp", "--explain \"ddp\" is no cell of this run"},
         Wrong{"run --inject sabotage", "--inject 'sabotage': it may be"},
+        Wrong{"run --suite mine",
+              "--suite \"mine\" is no suite of this build (default, smoke); write ./mine for"},
+        Wrong{"run --model gpt:layers=999999999,width=999999999,heads=1",
+              "--model 'gpt:layers=999999999,width=999999999,heads=1': layers is 999999999, but "
+              "must be at most 10000"},
+        Wrong{"run --model mlp:layers=1000000000,width=2", "but must be at most 10000"},
+        Wrong{"run --model mlp:layers=10000,width=1000000",
+              "it has 1e+16 parameters, but may have at most 1e+12"},
+        Wrong{"run --model lstm:layers=2", "--model 'lstm:layers=2' is unknown: it may be"},
+        Wrong{"run --model mlp:layers=1000,width=30000 --bucket-mb 0.000004",
+              "buckets, but there may be at most 1000000; give a larger one."},
+        Wrong{"run --bucket-mb 0.000001",
+              "--bucket-mb is \"0.000001\", but must be 0 (a layer's) or at least 0.000004"},
+        Wrong{"run --resume ''", "--resume is \"\", but must be DIR"},
+        Wrong{"run --suite ''", "--suite is \"\", but must be FILE|NAME"},
+        Wrong{"run --explain ''", "--explain is \"\", but must be CELL"},
+        Wrong{"run --out ''", "--out is \"\", but must be DIR"}, Wrong{"run --out=", "--out"},
+        Wrong{"run --resume a --ranks 2 --suite smoke",
+              "--resume goes on with the cells of its run, and --ranks, --suite would change them; "
+              "only --rounds and --explain may stand beside it."},
+        Wrong{"run --suite smoke list", "\"list\" is a second command behind shardmark run"},
+        Wrong{"run run", "\"run\" is a second command behind shardmark run"},
+        Wrong{"list run", "\"run\" is a second command behind shardmark list"},
         Wrong{"run extra", "\"extra\" stands behind no flag."},
         Wrong{"rnu", "there is no command rnu; did you mean run?"},
         Wrong{"cell nothing.json", "there is no file nothing.json."},
@@ -165,6 +191,84 @@ TEST(command, a_folder_with_records_is_not_written_over) {
   EXPECT_EQ(ran.code, 2);
   EXPECT_NE(ran.err.find("go on with it by --resume one"), std::string::npos) << ran.err;
   EXPECT_EQ(testing::read(f / "one/records.jsonl"), before);
+}
+
+TEST(command, the_beginning_of_an_id_explains_its_cell) {
+  const Folder f;
+  const Ran one =
+      testing::shardmark(f, "run " + small + " --rounds 1 --strategy zero1,zero1_naive --out one");
+  ASSERT_EQ(one.code, 0) << one.err;
+  const std::string model = "mlp:layers=2,width=64/";
+  const Ran begin = testing::shardmark(f, "run --out one --explain " + model + "zero1/n2");
+  EXPECT_EQ(begin.code, 0) << begin.err;
+  EXPECT_NE(begin.out, "");
+  EXPECT_EQ(testing::shardmark(f, "run --out one --explain " + model + "zero1").out, begin.out);
+  const Ran several = testing::shardmark(f, "run --out one --explain " + model + "zer");
+  EXPECT_EQ(several.code, 2);
+  EXPECT_NE(several.err.find("is the beginning of 2 cells of one; give more of one of them:\n  " +
+                             model + "zero1"),
+            std::string::npos)
+      << several.err;
+}
+
+TEST(command, a_folder_with_a_plan_is_not_written_over) {
+  const Folder f;
+  std::filesystem::create_directory(f / "one");
+  testing::write(f / "one/run.json", "{}");
+  const Ran ran = testing::shardmark(f, "run " + small + " --rounds 1 --strategy ddp --out one");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("--out one holds a run already; go on with it by --resume one, or name "
+                         "another folder."),
+            std::string::npos)
+      << ran.err;
+  EXPECT_EQ(testing::read(f / "one/run.json"), "{}");
+}
+
+TEST(command, of_two_runs_that_start_in_one_folder_one_is_refused) {
+  const Folder f;
+  const std::string run = "run " + small + " --strategy ddp --out one --rounds ";
+  const Ran ran = testing::shardmark(
+      f, run + "3 & first=$!; " + SHARDMARK_BINARY + " " + run +
+             "4; second=$?; wait $first; first=$?; exit $((first * 10 + second))");
+  EXPECT_TRUE(ran.code == 2 || ran.code == 20) << ran.code << ran.err;
+  EXPECT_EQ(json::parse(testing::read(f / "one/run.json"))["rounds"],
+            testing::lines_of(f / "one/records.jsonl").size());
+}
+
+TEST(command, a_folder_that_cannot_be_created_is_refused_with_the_systems_reason) {
+  const Folder f;
+  std::filesystem::create_symlink("results", f / "results");
+  const Ran ran = testing::shardmark(f, "run " + small + " --strategy ddp");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("Too many levels of symbolic links"), std::string::npos) << ran.err;
+}
+
+TEST(command, the_help_says_what_resuming_and_failing_do) {
+  const Folder f;
+  const std::string run = testing::shardmark(f, "run --help").out;
+  EXPECT_NE(run.find("one that has failed is skipped in later rounds"), std::string::npos) << run;
+  EXPECT_NE(run.find("what failed or was skipped"), std::string::npos) << run;
+  EXPECT_NE(testing::shardmark(f, "--help").out.find("130 interrupted"), std::string::npos);
+}
+
+// What is built from a source that git does not know yet is not what the commit says.
+TEST(command, a_new_source_makes_the_revision_dirty) {
+  if (std::system("git --version >/dev/null 2>&1 && cmake --version >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "needs git and cmake";
+  const Folder f;
+  const auto revision = [&](const std::string& first) {
+    const std::string line = "cd '" + f.path().string() + "' && " + first +
+                             " && cmake -DSOURCE=. -DOUTPUT=out.hpp -P '" SHARDMARK_TESTDATA
+                             "/../revision.cmake'";
+    EXPECT_EQ(std::system(line.c_str()), 0);
+    return testing::read(f / "out.hpp");
+  };
+  const std::string commit =
+      "git init -q && mkdir bench && echo 1 >bench/a.cpp && git add . && "
+      "git -c user.name=a -c user.email=a@example.org commit -q -m a";
+  EXPECT_NE(revision(commit).find("built_dirty = false"), std::string::npos);
+  EXPECT_NE(revision("echo 1 >notes").find("built_dirty = false"), std::string::npos);
+  EXPECT_NE(revision("echo 1 >bench/b.cpp").find("built_dirty = true"), std::string::npos);
 }
 
 TEST(command, trains_on_files_and_names_them) {

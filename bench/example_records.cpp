@@ -172,6 +172,32 @@ std::vector<json> ladder() {
   return records;
 }
 
+Words lines_of(const std::string& text) {
+  std::istringstream in(text);
+  Words lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+Words row(const std::string& text, const std::string& block, const std::string& label) {
+  bool inside = false;
+  for (const std::string& line : lines_of(text)) {
+    if (line.rfind(block, 0) == 0) inside = true;
+    if (line.empty()) inside = false;
+    if (!inside || line.rfind(label + " ", 0) != 0) continue;
+    std::istringstream in(line);
+    Words words;
+    for (std::string w; in >> w;)
+      if (w != "≈") words.push_back(w);
+    return words;
+  }
+  return {};
+}
+
 std::string read(const std::string& name) {
   std::ifstream in(std::string(SHARDMARK_TESTDATA) + "/" + name);
   std::ostringstream text;

@@ -24,6 +24,13 @@ void set_failed(nlohmann::json& record, const std::string& status, const std::st
 // Six strategies, overlap off and on, three rounds.
 std::vector<nlohmann::json> ladder();
 
+// Of a table's text: its lines; whether a part is in it; the words of the row that starts with
+// `label` in the block that starts with `block` (≈ is no word).
+using Words = std::vector<std::string>;
+Words lines_of(const std::string& text);
+bool has(const std::string& text, const std::string& part);
+Words row(const std::string& text, const std::string& block, const std::string& label);
+
 std::string read(const std::string& name);  // a file of testdata/
 // Equal to the golden file? With SHARDMARK_UPDATE_GOLDEN set, writes it instead.
 void expect_golden(const std::string& name, const std::string& text);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "bench/record.hpp"
+#include "bench/registry.hpp"
 #include "bench/units.hpp"
 
 namespace shardmark {
@@ -155,12 +157,18 @@ std::string traffic_section(const json& r) {
   grid.row({"  all", "", grouped(calls), "", grouped(textbook), grouped(exact), grouped(sent),
             difference(sent, exact)});
   const double n = r["cell"]["ranks"];
+  const std::string by_unit =
+      gathers_by_unit(r["cell"]["strategy"])
+          ? "\n" + wrapped(fmt::format("  {}: {}", text_at(r["cell"], "strategy"),
+                                       gathered_by_unit_text),
+                           columns, "  ")
+          : "";
   return fmt::format("TRAFFIC of rank 0 in a step, bytes\n\n{}", grid.text()) +
          wrapped(fmt::format("  sent: the payload x (N - 1)/N = {}, for an all_reduce twice that; "
                              "f64 is the squared norm.",
                              significant((n - 1) / n, 4)),
                  columns, "  ") +
-         "\n\n" + moved_text(t);
+         by_unit + "\n\n" + moved_text(t);
 }
 
 std::string rates_text(const json& x) {
@@ -210,7 +218,7 @@ std::string by_step(const json& in, const char* key, const char* title) {
   if (!in[key].is_array()) return fmt::format("  {} {} ({})\n", title, none, why(in, key));
   std::string text = fmt::format("  {}", title);
   for (const json& v : in[key])
-    text += v.is_number() ? fmt::format(" {:.4f}", v.get<double>()) : " not-finite";
+    text += " " + (v.is_number() ? readable(v.get<double>(), 4) : "not-finite");
   return wrapped(text, columns, "              ") + "\n";
 }
 

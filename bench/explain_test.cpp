@@ -89,6 +89,18 @@ TEST(Explain, parts_add_up_to_the_step) {
   EXPECT_EQ(words_after(text, "step"), (Words{"75.000", "100.0", "%"}));
 }
 
+TEST(Explain, zero3_says_why_it_sends_something_else_than_the_textbook) {
+  EXPECT_TRUE(has(explain(example::record_of("zero3", false, 1, 75)),
+                  "zero3: the textbook counts every parameter twice"));
+  EXPECT_FALSE(has(explain(example::record_of("zero1", false, 1, 75)), "tied weights"));
+}
+
+TEST(Explain, a_diverging_loss_can_be_read) {
+  json r = example::record_of("ddp", false, 1, 75);
+  r["training"]["loss"] = {5.739, 132738170499675986316295667712.0, nullptr};
+  EXPECT_TRUE(has(explain(r), "5.7390 1.33e+29 not-finite")) << explain(r);
+}
+
 TEST(Explain, failed_cells_say_why) {
   json r = example::record_of("ddp", true, 1, 75);
   example::set_failed(r, "failed", "it was ended by SIGSEGV");

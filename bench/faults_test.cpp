@@ -100,6 +100,38 @@ TEST(faults, an_interrupt_ends_the_children_and_keeps_the_records) {
   for (const json& r : testing::lines_of(f / "out/records.jsonl")) EXPECT_EQ(r["status"], "ok");
 }
 
+// The parent is held while the cell ends and the signal comes, so that it finds both at once.
+// Few steps: an answer of more than a pipe's 64 kB would wait for the parent.
+TEST(faults, a_cell_that_ends_as_the_interrupt_comes_is_kept) {
+  const Folder f;
+  const Ran ran = testing::shardmark(
+      f, "run " + small +
+             " --warmup 100 --rounds 2 --strategy ddp --out out & pid=$!; i=0; "
+             "until c=$(cat /proc/$pid/task/$pid/children) && [ -n \"$c\" ] || "
+             "[ $((i += 1)) -gt 3000 ]; do :; done; kill -STOP $pid; i=0; "
+             "until grep -q '^State:.Z' /proc/$(echo $c)/status || [ $((i += 1)) -gt 200 ]; "
+             "do sleep 0.05; done; kill -INT $pid; kill -CONT $pid; wait $pid; exit $?");
+  EXPECT_EQ(ran.code, 130) << ran.err;
+  const auto records = testing::lines_of(f / "out/records.jsonl");
+  ASSERT_EQ(records.size(), 1u) << ran.err;
+  EXPECT_EQ(records[0]["status"], "ok");
+}
+
+TEST(faults, resume_goes_on_and_then_explains) {
+  const Folder f;
+  ASSERT_EQ(
+      testing::shardmark(f, "run " + small + " --rounds 1 --strategy ddp,zero1 --out out").code, 0);
+  const auto records = testing::lines_of(f / "out/records.jsonl");
+  testing::write(f / "out/records.jsonl", records[0].dump() + '\n');
+  const std::string id = records[1]["cell"]["id"];
+  const Ran ran = testing::shardmark(f, "run --resume out --explain " + id);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(testing::lines_of(f / "out/records.jsonl").size(), 2u);
+  const Ran alone = testing::shardmark(f, "run --out out --explain " + id);
+  EXPECT_NE(alone.out, "");
+  EXPECT_NE(ran.out.find(alone.out), std::string::npos);
+}
+
 TEST(faults, a_full_disk_is_one_sentence_and_tears_nothing_and_the_run_can_go_on) {
   const Folder f;
   // The shell counts in blocks of 512 or 1024 bytes, and a record has some 8 kB: two to five fit.

@@ -77,7 +77,12 @@ std::vector<CellFlag> training_flags() {
       {CellFlag::List::none, "--data", "FILE", "text files to train on, any bytes", nullptr},
       {commas, "--bucket-mb", "MB", "gradient bytes (1e6) of one collective; 0: a layer's",
        [](Draft& d, const std::string& f, const std::string& v) {
-         d.cell.bucket_bytes = static_cast<std::uint64_t>(real_number(f, v, 0, 1e6) * 1e6 + 0.5);
+         const double megabytes = real_number(f, v, 0, 1e6);
+         d.cell.bucket_bytes = static_cast<std::uint64_t>(megabytes * 1e6 + 0.5);
+         if (megabytes > 0 && d.cell.bucket_bytes < 4)
+           throw InputError(fmt::format(
+               "{} is \"{}\", but must be 0 (a layer's) or at least 0.000004 (one element).", f,
+               v));
        }},
       {commas, "--buckets", "N", "whole gradients alive at once in zero2 and zero3",
        whole<&Cell::buckets, 1, 10'000>},
@@ -102,9 +107,9 @@ std::vector<CellFlag> limit_flags() {
        [](Draft& d, const std::string& f, const std::string& v) {
          set_one_of(d.cell.comm, f, v, {"thread"});
        }},
-      {commas, "--memory-limit", "SIZE", "of a cell's process, such as 8GB or 8GiB",
+      {commas, "--memory-limit", "SIZE", "of a cell's process, such as 8GB or 8GiB, or none",
        [](Draft& d, const std::string& f, const std::string& v) {
-         d.cell.memory_limit_bytes = byte_count(f, v);
+         d.cell.memory_limit_bytes = v == "none" ? 0 : byte_count(f, v);
        }},
       {commas, "--timeout", "SECONDS", "a cell that takes longer is ended and recorded as failed",
        [](Draft& d, const std::string& f, const std::string& v) {

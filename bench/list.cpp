@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "bench/registry.hpp"
 #include "bench/units.hpp"
 #include "impl/models/registry.hpp"
 #include "impl/strategies/strategy.hpp"
@@ -58,12 +59,9 @@ std::vector<Line> forms() {
 }
 
 std::vector<Line> known_strategies() {
-  std::vector<const std::pair<const std::string, StrategyEntry>*> all;
-  for (const auto& s : strategies()) all.push_back(&s);
-  std::sort(all.begin(), all.end(),
-            [](auto* a, auto* b) { return a->second.rank < b->second.rank; });
   std::vector<Line> lines;
-  for (const auto* s : all) lines.push_back({s->first, "", s->second.summary});
+  for (const std::string& name : strategy_names())
+    lines.push_back({name, "", strategies().at(name).summary});
   return lines;
 }
 

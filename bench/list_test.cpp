@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "bench/registry.hpp"
 #include "bench/units.hpp"
 #include "impl/models/registry.hpp"
 #include "impl/strategies/strategy.hpp"
@@ -26,6 +27,19 @@ TEST(List, names_every_strategy_and_model) {
   ASSERT_FALSE(presets().empty());
   for (const Preset& p : presets()) EXPECT_TRUE(has(text, "  " + p.name + " ")) << p.name;
   for (const FreeForm& f : free_forms()) EXPECT_TRUE(has(text, f.pattern)) << f.pattern;
+}
+
+TEST(List, strategies_that_share_a_place_are_all_there) {
+  // As where somebody copies a strategy's file and leaves the place in it as it was.
+  strategies().emplace("zero1_copy", StrategyEntry{"a copy of zero1", strategies().at("zero1").rank,
+                                                   false, nullptr, nullptr});
+  const std::vector<std::string> names = strategy_names();
+  const std::string text = list_text();
+  strategies().erase("zero1_copy");
+  EXPECT_EQ(names, (std::vector<std::string>{"ddp", "zero1", "zero1_copy", "zero2", "zero3",
+                                             "zero1_naive", "zero2_naive"}));
+  EXPECT_LT(text.find("  zero1 "), text.find("  zero1_copy "));
+  EXPECT_LT(text.find("  zero1_copy "), text.find("  zero2 "));
 }
 
 TEST(List, says_why_something_is_absent) {

@@ -17,17 +17,12 @@ namespace {
 
 using nlohmann::json;
 
-void missing(json& in, const std::string& key, const std::string& why) {
-  in[key] = nullptr;
-  in[key + "_reason"] = why;
-}
-
 // Sets in[key] to value over by, or says why it cannot be.
 void quotient(json& in, const std::string& key, double value, double by, const std::string& why) {
   if (by > 0 && std::isfinite(value / by)) {
     in[key] = value / by;
   } else {
-    missing(in, key, why);
+    set_missing(in, key, why);
   }
 }
 
@@ -73,7 +68,8 @@ json breakdown_of(const StepTimes& s, Median at) {
 json samples_of(const Training& t, const RankReport& rank) {
   json out;
   for (const char* key : {"step_ns", "forward_ns", "recompute_ns", "backward_ns", "clip_ns",
-                          "update_ns", "exposed_ns", "other_ns", "hidden_ns", "skew_ns"}) {
+                          "update_ns", "exposed_ns", "other_ns", "communication_ns", "hidden_ns",
+                          "reduce_ns", "gather_ns", "skew_ns"}) {
     out[key] = json::array();
     for (int i = 0; i < t.steps; ++i)
       out[key].push_back(breakdown_of(rank.steps[t.warmup + i], {}).at(key));
@@ -112,7 +108,7 @@ json rates_of(const TrainingReport& r, Median median) {
   if (rank.products_ns > 0) {
     quotient(out, "matrix_share", rank.products_ns, compute_ns, no_time);
   } else {
-    missing(out, "matrix_share", no_rate);
+    set_missing(out, "matrix_share", no_rate);
   }
   return out;
 }
@@ -135,18 +131,18 @@ json held_of(Held what, const TrainingReport& r) {
   if (has_textbook) {
     out["textbook_bytes"] = textbook->second;
   } else {
-    missing(out, "textbook_bytes", none);
+    set_missing(out, "textbook_bytes", none);
   }
   if (has_textbook && formula != c.formula.end()) {
     out["formula"] = formula->second;
   } else {
-    missing(out, "formula", none);
+    set_missing(out, "formula", none);
   }
   const auto exact = c.exact.find(what);
   if (exact != c.exact.end()) {
     out["exact_bytes"] = exact->second;
   } else {
-    missing(out, "exact_bytes", "the strategy's claim has no such entry");
+    set_missing(out, "exact_bytes", "the strategy's claim has no such entry");
   }
   return out;
 }
@@ -196,8 +192,8 @@ json called_of(Called what, const TrainingReport& r) {
     out["textbook_payload_bytes"] = textbook->second.payload;
     out["textbook_volume_bytes"] = textbook->second.volume;
   } else {
-    missing(out, "textbook_payload_bytes", "the textbook has no such call");
-    missing(out, "textbook_volume_bytes", "the textbook has no such call");
+    set_missing(out, "textbook_payload_bytes", "the textbook has no such call");
+    set_missing(out, "textbook_volume_bytes", "the textbook has no such call");
   }
   const auto find = [&](const TrafficLedger& in) {
     const auto it = in.find(what);
@@ -229,8 +225,8 @@ json traffic_of(const TrainingReport& r) {
               {"total_steps", r.ranks[0].traffic_by_step.size()},
               {"total_volume_bytes", volume}};
   if (r.ranks[0].moved_witness.empty()) {
-    missing(out, "moved_bytes", "nothing outside of the accounting counted");
-    missing(out, "moved_witness", "nothing outside of the accounting counted");
+    set_missing(out, "moved_bytes", "nothing outside of the accounting counted");
+    set_missing(out, "moved_witness", "nothing outside of the accounting counted");
   } else {
     out["moved_bytes"] = moved;
     out["moved_witness"] = r.ranks[0].moved_witness;
@@ -257,7 +253,7 @@ json training_of(const TrainingReport& r) {
   for (const auto& [key, values] :
        {std::pair("norm_before", &first.norm_before), std::pair("norm_after", &first.norm_after)}) {
     if (values->empty()) {
-      missing(out, key, no_norm);
+      set_missing(out, key, no_norm);
     } else {
       out[key] = numbers(*values);
     }
@@ -272,7 +268,7 @@ json resident_of(const TrainingReport& r) {
   const std::uint64_t before = r.resident_before_bytes, peak = r.resident_peak_bytes;
   if (before == 0 || peak < before) {
     for (const char* key : {"before_bytes", "peak_bytes", "unexplained_bytes", "unexplained_share"})
-      missing(out, key, "the system does not say how much memory the process has resident");
+      set_missing(out, key, "the system does not say how much memory the process has resident");
     return out;
   }
   const double unexplained = static_cast<double>(peak - before) - static_cast<double>(ledger);

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "bench/embedded.hpp"
+#include "bench/machine.hpp"
 #include "bench/self_checks.hpp"
 
 namespace shardmark {
@@ -92,6 +94,12 @@ TEST(measured, the_median_step_is_a_step_and_its_parts_add_up) {
   ASSERT_EQ(time["samples"].size(), 2u);
   EXPECT_EQ(time["samples"][0]["step_ns"], (json{61, 81, 36, 91}));
   EXPECT_EQ(time["samples"][1]["exposed_ns"], (json{10, 40, 10, 1}));
+  EXPECT_EQ(time["samples"][1]["communication_ns"], (json{17, 47, 17, 8}));
+  // Whatever the median's breakdown has, each sample has.
+  for (const auto& [key, value] : m.items())
+    if (key.ends_with("_ns")) {
+      EXPECT_TRUE(time["samples"][0].contains(key)) << key;
+    }
 }
 
 TEST(measured, rates_are_of_the_median_step) {
@@ -226,6 +234,21 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"loss_finite", "the loss of rank 0 was not finite at step 2", [](TrainingReport& r) {
                 r.ranks[0].loss[2] = std::numeric_limits<double>::infinity();
               }}));
+
+TEST(schema, describes_what_is_said_of_the_machine) {
+  const json schema = json::parse(embedded("schema.json"));
+  const json& said = schema.at("definitions").at("machine").at("properties");
+  const json here = machine();
+  for (const auto& [key, value] : here.items()) EXPECT_TRUE(said.contains(key)) << key;
+  EXPECT_EQ(schema["properties"]["machine"]["$ref"], "#/definitions/machine");
+}
+
+TEST(schema, defines_nothing_that_is_not_used) {
+  const json schema = json::parse(embedded("schema.json"));
+  const std::string text = schema.dump();
+  for (const auto& [name, definition] : schema["definitions"].items())
+    EXPECT_NE(text.find("\"#/definitions/" + name + "\""), std::string::npos) << name;
+}
 
 }  // namespace
 }  // namespace shardmark

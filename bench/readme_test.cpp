@@ -1,6 +1,7 @@
 // Does the README show what the program prints, and explain every column of it?
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 
@@ -56,6 +57,38 @@ TEST(Readme, shows_the_table_as_it_is_printed) {
     return at == std::string::npos ? "" : text.substr(at, text.find("bytes.\n", at) - at);
   };
   EXPECT_EQ(legend(shown), legend(printed));
+}
+
+TEST(Readme, the_table_is_of_the_default_suite) {
+  const std::string readme = example::read("../../README.md");
+  const std::string shown = between(readme, "<!-- quickstart -->", "<!-- /quickstart -->");
+  const std::string suite = example::read("../suites/default.suite");
+  const std::string rounds = between(suite, "--rounds ", "\n");
+  const std::string heading = first_line(shown, "shardmark ");
+  EXPECT_NE(heading.find("suite default"), std::string::npos) << heading;
+  EXPECT_NE(heading.find("  " + rounds + " rounds"), std::string::npos) << heading;
+}
+
+TEST(Readme, zero3s_textbook_counts_every_parameter_twice) {
+  const std::string shown =
+      between(example::read("../../README.md"), "<!-- quickstart -->", "<!-- /quickstart -->");
+  const std::string title = first_line(shown, "gpt-nano ");
+  std::string ranks, parameters;
+  for (const std::string& part : columns(title)) {
+    if (part.ends_with(" ranks")) ranks = part;
+    if (part.ends_with(" parameters")) parameters = part;
+  }
+  std::erase(parameters, ',');
+  ASSERT_FALSE(ranks.empty() || parameters.empty()) << title;
+  const double p = std::stod(parameters), n = std::stod(ranks);
+  const std::string traffic = shown.substr(std::min(shown.find("TRAFFIC, MB"), shown.size()));
+  const auto names = columns(first_line(traffic, "TRAFFIC, MB"));
+  const auto values = columns(first_line(traffic, "zero3 "));
+  const auto at = std::find(names.begin(), names.end(), "textbook") - names.begin();
+  ASSERT_LT(static_cast<std::size_t>(at), values.size());
+  // One reduce-scatter of gradients, two all-gathers of weights; the last digit shown is 1 kB.
+  EXPECT_NEAR(std::stod(values[static_cast<std::size_t>(at)]), 4 * 3 * p * (n - 1) / n * 1e-6,
+              0.0006);
 }
 
 TEST(Readme, explains_every_column) {

@@ -106,20 +106,24 @@ const json* representative(const std::vector<json>& records, const std::string& 
 }
 
 RecordWriter::RecordWriter(const std::filesystem::path& folder) : file_(folder / "records.jsonl") {
-  const std::uintmax_t good = read_records(folder).good_bytes;
   descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor_ < 0)
     throw InputError(
         fmt::format("records cannot be written to {}: {}.", file_.string(), std::strerror(errno)));
-  std::string why;
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    why = errno == EWOULDBLOCK ? "another run is writing to it" : std::strerror(errno);
-  } else if (::ftruncate(descriptor_, static_cast<off_t>(good)) != 0) {
-    why = std::strerror(errno);
+  try {
+    // Read under the lock only: what another run still writes would be taken for torn, and cut off.
+    std::string why;
+    if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+      why = errno == EWOULDBLOCK ? "another run is writing to it" : std::strerror(errno);
+    } else if (::ftruncate(descriptor_, static_cast<off_t>(read_records(folder).good_bytes)) != 0) {
+      why = std::strerror(errno);
+    }
+    if (!why.empty())
+      throw InputError(fmt::format("records cannot be written to {}: {}.", file_.string(), why));
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
   }
-  if (why.empty()) return;
-  ::close(descriptor_);
-  throw InputError(fmt::format("records cannot be written to {}: {}.", file_.string(), why));
 }
 
 RecordWriter::~RecordWriter() { ::close(descriptor_); }

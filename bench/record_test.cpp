@@ -116,6 +116,18 @@ TEST(records, two_runs_do_not_write_to_one_file) {
       std::string::npos);
 }
 
+// Half a line of the other run looks torn: it must be neither judged nor cut off.
+TEST(records, a_second_run_looks_at_nothing_before_it_has_the_lock) {
+  const Folder folder;
+  RecordWriter first(folder.path());
+  const std::string half = "{}\n" + examples().at(0).dump().substr(0, 100);
+  testing::write(folder / "records.jsonl", half);
+  EXPECT_NE(
+      refused([&] { RecordWriter second(folder.path()); }).find("another run is writing to it"),
+      std::string::npos);
+  EXPECT_EQ(testing::read(folder / "records.jsonl"), half);
+}
+
 // A limit on the size of files stops a write in its middle, just as a full disk does.
 TEST(records, a_full_disk_tears_nothing) {
   const Folder folder;

@@ -1,6 +1,9 @@
 // Which names can a user say? See registry.hpp.
 #include "bench/registry.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "impl/models/registry.hpp"
 #include "impl/strategies/strategy.hpp"
 
@@ -13,11 +16,18 @@ std::vector<std::string> model_names() {
 }
 
 std::vector<std::string> strategy_names() {
-  std::map<int, std::string> by_rank;
-  for (const auto& [name, entry] : strategies()) by_rank[entry.rank] = name;
+  // Two may share a place: whoever copies a strategy's file may leave the number in it as it was.
+  std::vector<std::pair<int, std::string>> by_place;
+  for (const auto& [name, entry] : strategies()) by_place.emplace_back(entry.rank, name);
+  std::sort(by_place.begin(), by_place.end());
   std::vector<std::string> names;
-  for (const auto& [rank, name] : by_rank) names.push_back(name);
+  for (const auto& [place, name] : by_place) names.push_back(name);
   return names;
+}
+
+bool gathers_by_unit(const std::string& strategy) {
+  const auto found = strategies().find(strategy);
+  return found != strategies().end() && found->second.by_unit;
 }
 
 }  // namespace shardmark

@@ -7,6 +7,13 @@
 namespace shardmark {
 
 std::vector<std::string> model_names();
-std::vector<std::string> strategy_names();
+std::vector<std::string> strategy_names();  // of those that share a place, by alphabet
+
+// Does it gather weights unit by unit, as ZeRO-3 does? False for a name that is not registered.
+bool gathers_by_unit(const std::string& strategy);
+// What the textbook leaves out for those that do.
+inline constexpr const char* gathered_by_unit_text =
+    "the textbook counts every parameter twice; a unit's weights may stay gathered across the turn "
+    "from forward to backward, and tied weights are gathered by each unit that uses them.";
 
 }  // namespace shardmark

@@ -12,7 +12,11 @@ if(GIT)
     set(commit "${CMAKE_MATCH_1}")
     execute_process(COMMAND "${GIT}" -C "${SOURCE}" --no-optional-locks status --porcelain --untracked-files=no
                     OUTPUT_VARIABLE changes ERROR_QUIET)
-    if(changes)
+    # A new source is built before it is tracked; notes and results beside the sources are not.
+    execute_process(COMMAND "${GIT}" -C "${SOURCE}" --no-optional-locks status --porcelain --untracked-files=all
+                            -- bench impl kernels profilers
+                    OUTPUT_VARIABLE added ERROR_QUIET)
+    if(changes OR added)
       set(dirty true)
     endif()
   endif()

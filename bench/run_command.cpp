@@ -35,20 +35,33 @@ std::vector<json> records_of(const fs::path& folder) {
   return latest(read.records);
 }
 
-std::string explained(const std::vector<json>& records, const std::string& id,
-                      const std::string& where) {
-  const json* record = representative(records, id);
-  if (!record) {
-    const auto ids = ids_of(records);
-    throw InputError(fmt::format("--explain \"{}\" is no cell of {}{} Its cells are:\n  {}", id,
-                                 where, suggestion(id, ids), join(ids, "\n  ")));
+// The cell that --explain names: its id, or a beginning of it that no other cell shares.
+std::string named(const std::string& cell, const std::vector<std::string>& ids,
+                  const std::string& where) {
+  if (std::find(ids.begin(), ids.end(), cell) != ids.end()) return cell;
+  std::vector<std::string> begin, parts;  // parts: cell is whole parts of the id, zero1 not zero1_x
+  for (const std::string& id : ids) {
+    if (id.starts_with(cell)) begin.push_back(id);
+    if (id.starts_with(cell + "/")) parts.push_back(id);
   }
-  return explain(*record);
+  const auto& fitting = parts.empty() ? begin : parts;
+  if (fitting.size() == 1) return fitting[0];
+  if (!fitting.empty())
+    throw InputError(fmt::format(
+        "--explain \"{}\" is the beginning of {} cells of {}; give more of one of them:\n  {}",
+        cell, fitting.size(), where, join(fitting, "\n  ")));
+  throw InputError(fmt::format("--explain \"{}\" is no cell of {}{} Its cells are:\n  {}", cell,
+                               where, suggestion(cell, ids), join(ids, "\n  ")));
+}
+
+std::string explained(const std::vector<json>& records, const std::string& cell,
+                      const std::string& where) {
+  return explain(*representative(records, named(cell, ids_of(records), where)));
 }
 
 // Without cells to run, --explain reads a run that is there.
 int explain_existing(const RunArguments& a) {
-  const fs::path folder = !a.resume.empty() ? a.resume : !a.out.empty() ? a.out : latest_run;
+  const fs::path folder = a.out.empty() ? latest_run : a.out;
   const auto records = records_of(folder);
   if (records.empty())
     throw InputError(fmt::format(
@@ -84,9 +97,26 @@ Suite suite_of(const RunArguments& a) {
 RunFolder folder_of(const RunArguments& a, const Suite& suite) {
   if (a.resume.empty())
     return create_run(a.out.empty() ? std::nullopt : std::optional<fs::path>(a.out), suite);
-  RunFolder run{a.resume, run_id(a.resume)};
-  records_of(run.path);  // another schema, or a bad line, is said before anything runs
-  return run;
+  records_of(a.resume);  // a torn line is said here: the writer cuts it off
+  return open_run(a.resume);
+}
+
+// A run goes on as it was planned: other cells or another order would mix two experiments.
+void check_resume(const RunArguments& a) {
+  if (a.resume.empty()) return;
+  if (!a.out.empty())
+    throw InputError(
+        "--out and --resume are both given; a run that goes on stays in its folder, give one of "
+        "them.");
+  std::vector<std::string> others;
+  for (const auto& [flag, values] : a.given) others.push_back(flag);
+  if (!a.suite.empty()) others.emplace_back("--suite");
+  if (!a.order_seed.empty()) others.emplace_back("--order-seed");
+  if (!others.empty())
+    throw InputError(
+        fmt::format("--resume goes on with the cells of its run, and {} would change them; only "
+                    "--rounds and --explain may stand beside it.",
+                    join(others, ", ")));
 }
 
 // The table, what contradicts what, and the block of a single cell. Returns the exit code.
@@ -111,24 +141,20 @@ int show(const RunArguments& a, const Suite& suite, const fs::path& folder) {
 }  // namespace
 
 int run_command(const RunArguments& a) {
-  if (!a.out.empty() && !a.resume.empty())
-    throw InputError(
-        "--out and --resume are both given; a run that goes on stays in its folder, give one of "
-        "them.");
-  if (!a.explain.empty() && a.suite.empty() && a.given.empty() && a.rounds.empty())
+  check_resume(a);
+  if (!a.explain.empty() && a.suite.empty() && a.given.empty() && a.rounds.empty() &&
+      a.resume.empty())
     return explain_existing(a);
   const Suite suite = suite_of(a);
   if (!a.explain.empty()) {
     std::vector<std::string> ids;
     for (const Cell& c : suite.cells) ids.push_back(id_of(c));
-    if (std::find(ids.begin(), ids.end(), a.explain) == ids.end())
-      throw InputError(fmt::format("--explain \"{}\" is no cell of this run{} Its cells are:\n  {}",
-                                   a.explain, suggestion(a.explain, ids), join(ids, "\n  ")));
+    named(a.explain, ids, "this run");
   }
-  const RunFolder run = folder_of(a, suite);
+  RunFolder run = folder_of(a, suite);
   for (const std::string& note : suite.notes) fmt::print(stderr, "shardmark: {}\n", note);
   if (a.out.empty() && a.resume.empty()) link_latest(run.path);
-  const RunOutcome outcome = execute(suite, run.path, run.id);
+  const RunOutcome outcome = execute(suite, run);
   if (outcome.interrupted_by == 0) return show(a, suite, run.path);
   const std::size_t kept = records_of(run.path).size();
   fmt::print(

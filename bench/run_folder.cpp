@@ -48,6 +48,35 @@ json plan_in(const fs::path& folder) {
   return plan;
 }
 
+// Creates the folder, and only that. Where no name is given, two runs within one second are two
+// runs.
+RunFolder new_folder(const std::optional<fs::path>& out, const std::string& base) {
+  const fs::path parent = "results/runs";
+  RunFolder run{out.value_or(parent / base), base, nullptr};
+  std::error_code error;
+  fs::create_directories(out ? run.path : parent, error);
+  for (int n = 2; !out && !error && !fs::create_directory(run.path, error) && !error; ++n) {
+    run.id = fmt::format("{}-{}", base, n);
+    run.path = parent / run.id;
+  }
+  std::error_code ignored;
+  const bool there = fs::is_directory(run.path, ignored);
+  if (there && ::access(run.path.c_str(), W_OK | X_OK) == 0) return run;
+  const std::string why = there ? std::strerror(errno) : error ? error.message() : "no folder";
+  throw InputError(fmt::format("{} {} is no folder that can be created and written: {}.",
+                               out ? "--out" : "the run's folder", run.path.string(), why));
+}
+
+void refuse_a_run(const std::string& flag, const fs::path& folder) {
+  std::error_code ignored;
+  const fs::path records = folder / "records.jsonl";
+  const bool has_records = fs::exists(records, ignored) && fs::file_size(records, ignored) > 0;
+  if (has_records || fs::exists(folder / "run.json", ignored))
+    throw InputError(fmt::format(
+        "{} {} holds {} already; go on with it by --resume {}, or name another folder.", flag,
+        folder.string(), has_records ? "the records of a run" : "a run", folder.string()));
+}
+
 }  // namespace
 
 std::string utc(const char* format) {
@@ -66,31 +95,23 @@ std::string new_run_id(std::string suite) {
 }
 
 RunFolder create_run(const std::optional<fs::path>& out, const Suite& suite) {
-  const std::string base = new_run_id(suite.name);
-  RunFolder run{out.value_or(fs::path("results/runs") / base), base};
-  // Two runs within one second are two runs.
-  for (int n = 2; !out && fs::exists(run.path); ++n) {
-    run.id = fmt::format("{}-{}", base, n);
-    run.path = fs::path("results/runs") / run.id;
-  }
-  std::error_code error;
-  fs::create_directories(run.path, error);
+  RunFolder run = new_folder(out, new_run_id(suite.name));
   const std::string flag = out ? "--out" : "the run's folder";
-  if (!fs::is_directory(run.path, error) || ::access(run.path.c_str(), W_OK | X_OK) != 0)
-    throw InputError(fmt::format("{} {} is no folder that can be created and written: {}.", flag,
-                                 run.path.string(),
-                                 error ? error.message() : std::strerror(errno)));
-  if (fs::exists(run.path / "records.jsonl", error))
-    throw InputError(fmt::format(
-        "{} {} holds the records of a run already; go on with it by --resume {}, or name "
-        "another folder.",
-        flag, run.path.string(), run.path.string()));
-  std::ofstream file(run.path / "run.json");
-  file << plan_of(run.id, suite).dump(1) << '\n';
-  file.close();
-  if (!file)
-    throw InputError(
-        fmt::format("{} {} cannot be written: {}.", flag, run.path.string(), std::strerror(errno)));
+  refuse_a_run(flag, run.path);
+  run.writer = std::make_unique<RecordWriter>(run.path);
+  refuse_a_run(flag, run.path);  // it may have come and gone before the lock was ours
+  // Whole or not at all: a run without its plan could not be gone on with.
+  const fs::path fresh = run.path / "run.json.new", file = run.path / "run.json";
+  std::ofstream text(fresh);
+  text << plan_of(run.id, suite).dump(1) << '\n';
+  text.close();
+  std::error_code error;
+  if (text) fs::rename(fresh, file, error);
+  if (!text || error) {
+    const std::string why = error ? error.message() : std::strerror(errno);
+    fs::remove(fresh, error);
+    throw InputError(fmt::format("{} {} cannot be written: {}.", flag, run.path.string(), why));
+  }
   return run;
 }
 
@@ -109,8 +130,9 @@ Suite planned(const fs::path& folder) {
   return suite;
 }
 
-std::string run_id(const fs::path& folder) {
-  return plan_in(folder).value("run", folder.filename().string());
+RunFolder open_run(const fs::path& folder) {
+  const std::string id = plan_in(folder).value("run", folder.filename().string());
+  return {folder, id, std::make_unique<RecordWriter>(folder)};
 }
 
 void link_latest(const fs::path& folder) {

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -44,10 +45,10 @@ bool memory_ran_out(const std::string& failure) {
 
 class Execution {
  public:
-  Execution(const Suite& suite, const std::filesystem::path& folder, const std::string& run)
-      : suite_(suite), run_(run), writer_(folder), machine_(machine()) {
+  Execution(const Suite& suite, RunFolder& folder)
+      : suite_(suite), run_(folder.id), writer_(*folder.writer), machine_(machine()) {
     for (const Cell& c : suite.cells) cells_.push_back(to_json(c));
-    for (const json& r : latest(read_records(folder).records))
+    for (const json& r : latest(read_records(folder.path).records))
       if (text_at(r, "status") == "ok") recorded_.insert({r["cell"].dump(), r["round"]});
   }
 
@@ -58,10 +59,11 @@ class Execution {
     Progress progress(std::move(ids), suite_.run.rounds);
     for (const Task& t : tasks) {
       progress.starts(cells_[t.cell]["id"], t.round);
-      json record = record_of(t);
+      if (const auto record = record_of(t)) {
+        writer_.append(*record);
+        progress.ended(*record);
+      }
       if (interrupts_.seen()) return {interrupts_.signal()};
-      writer_.append(record);
-      progress.ended(record);
     }
     return {};
   }
@@ -80,7 +82,8 @@ class Execution {
     return tasks;
   }
 
-  json record_of(const Task& t) {
+  // None where the run was interrupted before the cell had ended by itself.
+  std::optional<json> record_of(const Task& t) {
     const Cell& cell = suite_.cells[t.cell];
     json r = {{"schema_version", schema_version},
               {"run", run_},
@@ -101,8 +104,12 @@ class Execution {
       set_failure(r, "skipped", failed->second);
       return r;
     }
-    const ProcessEnd end = run_self({"shardmark", "cell", "-"}, cells_[t.cell].dump(),
-                                    {cell.timeout_s, cell.memory_limit_bytes}, interrupts_);
+    ProcessEnd end = run_self({"shardmark", "cell", "-"}, cells_[t.cell].dump(),
+                              {cell.timeout_s, cell.memory_limit_bytes}, interrupts_);
+    // The signal came as the cell ended: nobody had to end it, and what it did counts.
+    if (end.how == ProcessEnd::How::interrupted && end.signal == 0)
+      end.how = ProcessEnd::How::exited;
+    if (end.how != ProcessEnd::How::exited && interrupts_.seen()) return std::nullopt;
     r["wall_ns"] = end.wall_ns;
     const Answer answer = answer_of(cell, end);
     if (answer.failure.empty()) {
@@ -135,7 +142,7 @@ class Execution {
 
   const Suite& suite_;
   std::string run_;
-  RecordWriter writer_;
+  RecordWriter& writer_;
   json machine_;
   std::vector<json> cells_;
   std::set<std::pair<std::string, std::int64_t>> recorded_;  // cell, round
@@ -182,15 +189,16 @@ Answer answer_of(const Cell& cell, const ProcessEnd& end) {
   if (!answer.is_object() || !answer.contains("failure"))
     return {nullptr, fmt::format("its process ended with exit code {} and no answer{}",
                                  end.exit_code, last_words(end.errors))};
-  const std::string failure = answer["failure"];
+  std::string failure = answer["failure"];
+  // What the library says of it is the name of a type.
+  constexpr std::string_view type = "std::bad_alloc";
+  if (const std::size_t at = failure.find(type); at != failure.npos)
+    failure.replace(at, type.size(), "memory ran out");
   if (cell.memory_limit_bytes > 0 && memory_ran_out(failure))
     return {nullptr, fmt::format("it exceeded its --memory-limit of {}: {}", limit, failure)};
   return {nullptr, failure};
 }
 
-RunOutcome execute(const Suite& suite, const std::filesystem::path& folder,
-                   const std::string& run_id) {
-  return Execution(suite, folder, run_id).run();
-}
+RunOutcome execute(const Suite& suite, RunFolder& folder) { return Execution(suite, folder).run(); }
 
 }  // namespace shardmark

@@ -2,12 +2,12 @@
 // How is a suite executed? In rounds, each over all cells in a seeded random order, every cell in a
 // process of its own, one record for each as soon as it ends. A cell that crashes, hangs or runs
 // out of memory is a failed record, and the run goes on.
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "bench/process.hpp"
+#include "bench/run_folder.hpp"
 #include "bench/suite.hpp"
 
 namespace shardmark {
@@ -21,7 +21,7 @@ struct RunOutcome {
 
 // Appends to the folder's records; what is recorded as ok there already is not run again. Throws
 // Error where a record cannot be written.
-RunOutcome execute(const Suite&, const std::filesystem::path& folder, const std::string& run_id);
+RunOutcome execute(const Suite&, RunFolder&);
 
 // What the end of a cell's process says: the sections of its record, or why it failed.
 struct Answer {

@@ -118,12 +118,12 @@ void set(json& in, const std::string& check, const std::string& difference) {
   if (!difference.empty()) in[check + "_reason"] = difference;
 }
 
-void set_missing(json& in, const std::string& check, const std::string& why) {
-  in[check] = nullptr;
-  in[check + "_reason"] = why;
-}
-
 }  // namespace
+
+void set_missing(json& in, const std::string& key, const std::string& why) {
+  in[key] = nullptr;
+  in[key + "_reason"] = why;
+}
 
 std::uint64_t total_volume(const RankReport& rank) {
   std::uint64_t total = 0;

@@ -9,6 +9,9 @@ namespace shardmark {
 
 inline constexpr const char* no_norm = "clipping is off and nothing else needs the norm";
 
+// in[key] becomes null, with the reason beside it.
+void set_missing(nlohmann::json& in, const std::string& key, const std::string& why);
+
 // The ledger's volume over all steps.
 std::uint64_t total_volume(const RankReport&);
 

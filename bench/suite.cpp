@@ -167,15 +167,17 @@ Suite parse_suite(const std::string& name, const std::string& text, const Given&
 Suite load_suite(const std::string& file_or_name, const Given& override_with) {
   const auto carried = embedded_names(".suite");
   const std::filesystem::path path = file_or_name;
-  std::error_code ignored;
-  const bool is_file = std::filesystem::is_regular_file(path, ignored);
-  if (!is_file &&
-      std::find(carried.begin(), carried.end(), file_or_name + ".suite") != carried.end()) {
+  // By its spelling alone: a file that is called default must not become the default.
+  if (std::find(carried.begin(), carried.end(), file_or_name + ".suite") != carried.end())
     return parse_suite(file_or_name, std::string(embedded(file_or_name + ".suite")), override_with);
-  }
-  if (!is_file && file_or_name.find('/') == file_or_name.npos && path.extension() != ".suite") {
+  if (file_or_name.find('/') == file_or_name.npos && path.extension() != ".suite") {
     std::vector<std::string> names;
     for (const std::string& n : carried) names.push_back(n.substr(0, n.size() - 6));
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored))
+      throw InputError(
+          fmt::format("--suite \"{}\" is no suite of this build ({}); write ./{} for the file.",
+                      file_or_name, join(names, ", "), file_or_name));
     throw InputError(
         fmt::format("--suite \"{}\" is neither a file nor a suite of this build ({}){}",
                     file_or_name, join(names, ", "), suggestion(file_or_name, names)));

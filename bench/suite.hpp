@@ -49,7 +49,8 @@ struct Suite {
 // override_with: flags of the command line, which replace the same flag in every line. Throws
 // InputError naming name and line.
 Suite parse_suite(const std::string& name, const std::string& text, const Given& override_with);
-// A file, or the name of a suite that the binary carries. Throws InputError where it is neither.
+// The name of a suite that the binary carries, or a file, whose name has a / or ends in .suite.
+// Throws InputError where it is neither.
 Suite load_suite(const std::string& file_or_name, const Given& override_with);
 
 // Removes cells that are there twice, with a note each.

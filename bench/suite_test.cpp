@@ -110,8 +110,41 @@ TEST(cells, json_with_a_missing_unknown_or_mistyped_key_is_refused) {
   EXPECT_EQ(refused([&] { cell_from_json(fraction); }),
             "a cell's \"ranks\" is 1.5, which is of the wrong type.");
   EXPECT_EQ(refused([&] { cell_from_json(none); }),
-            "a cell's \"ranks\" is 0, but must be at least 1.");
+            "a cell's \"ranks\" is \"0\", but must be a whole number from 1 to 256.");
   EXPECT_NE(refused([&] { cell_from_json(word); }), "");
+}
+
+// A file is bounded as flags are: what no flag can say, no file can.
+TEST(cells, json_outside_of_the_bounds_of_flags_is_refused) {
+  const auto sentence = [](const char* key, const nlohmann::json& value) {
+    nlohmann::json cell = to_json(Cell());
+    cell[key] = value;
+    return refused([&] { cell_from_json(cell); });
+  };
+  EXPECT_EQ(sentence("device", "gpu"),
+            "a cell's \"device\" \"gpu\" is unknown; it may be cpu; did you mean cpu?");
+  EXPECT_EQ(sentence("comm", "mpi"), "a cell's \"comm\" \"mpi\" is unknown; it may be thread.");
+  EXPECT_EQ(sentence("all_reduce", "foo"),
+            "a cell's \"all_reduce\" \"foo\" is unknown; it may be composed or direct.");
+  EXPECT_EQ(sentence("ranks", true), "a cell's \"ranks\" is true, which is of the wrong type.");
+  EXPECT_EQ(sentence("bucket_bytes", -4),
+            "a cell's \"bucket_bytes\" is -4, which is of the wrong type.");
+  EXPECT_EQ(sentence("bucket_bytes", 3),
+            "a cell's \"bucket_bytes\" is 3, but must be 0 (a layer's) or from 4 to "
+            "1000000000000.");
+  EXPECT_EQ(sentence("memory_limit_bytes", -1),
+            "a cell's \"memory_limit_bytes\" is -1, but must be null (no limit) or a whole number "
+            "above 0.");
+  EXPECT_EQ(sentence("timeout_s", -1),
+            "a cell's \"timeout_s\" is \"-1\", but must be a number above 0 and at most 1000000.");
+  EXPECT_EQ(sentence("ranks", 257),
+            "a cell's \"ranks\" is \"257\", but must be a whole number from 1 to 256.");
+}
+
+TEST(cells, a_memory_limit_can_be_none) {
+  EXPECT_EQ(
+      cells_of({{"--strategy", {"ddp"}}, {"--memory-limit", {"none"}}}).at(0).memory_limit_bytes,
+      0u);
 }
 
 TEST(cells, threads_are_counted_against_cores) {
@@ -131,12 +164,12 @@ TEST(suites, lines_comments_and_the_run_line) {
                               "run: --rounds 3 --order-seed 9\n"
                               "--strategy ddp,zero1 --ranks 2  # two cells\n"
                               "--strategy ddp --model mlp:layers=2,width=64 --data '" +
-                                  std::string(__FILE__) + "'\n",
+                                  std::string(SHARDMARK_TESTDATA "/table.txt") + "'\n",
                               {});
   EXPECT_EQ(s.run.rounds, 3);
   EXPECT_EQ(s.run.order_seed, 9u);
   ASSERT_EQ(s.cells.size(), 3u);
-  EXPECT_EQ(s.cells[2].data, std::vector<std::string>{__FILE__});
+  EXPECT_EQ(s.cells[2].data, std::vector<std::string>{SHARDMARK_TESTDATA "/table.txt"});
 }
 
 TEST(suites, flags_of_the_command_line_replace_those_of_every_line) {
@@ -187,6 +220,13 @@ TEST(suites, the_ones_that_are_carried_can_be_run) {
   for (const char* name : {"default", "smoke"})
     EXPECT_GE(load_suite(name, {}).cells.size(), 6u) << name;
   EXPECT_NE(refused([] { load_suite("smok", {}); }).find("did you mean smoke?"), std::string::npos);
+}
+
+TEST(answers, name_no_type_of_the_library) {
+  ProcessEnd end;
+  end.exit_code = 1;
+  end.output = R"({"failure": "rank 1 failed at step 2: std::bad_alloc"})";
+  EXPECT_EQ(answer_of(Cell(), end).failure, "rank 1 failed at step 2: memory ran out");
 }
 
 // Each order is a permutation; another round and another seed give another one.

@@ -2,22 +2,16 @@
 #include "bench/summary.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
+#include <tuple>
+
+#include "bench/registry.hpp"
 
 namespace shardmark {
 
 namespace {
 
 using nlohmann::json;
-
-// The order in which the subject is learned; anything else follows by name.
-std::size_t place(const std::string& strategy) {
-  constexpr std::array<const char*, 6> ladder = {"ddp",   "zero1",       "zero2",
-                                                 "zero3", "zero1_naive", "zero2_naive"};
-  return static_cast<std::size_t>(std::find(ladder.begin(), ladder.end(), strategy) -
-                                  ladder.begin());
-}
 
 double median_step(const json& record) { return record["time"]["median"]["step_ns"].get<double>(); }
 
@@ -30,9 +24,15 @@ void choose(Row& row) {
   row.high_ns = median_step(*row.ok.back());
 }
 
-bool before(const Row& a, const Row& b) {
-  return std::tuple(a.overlap, place(a.strategy), a.strategy) <
-         std::tuple(b.overlap, place(b.strategy), b.strategy);
+// The order in which the subject is learned; names that this build does not know come last, by
+// alphabet.
+void sort_rows(std::vector<Row>& rows) {
+  const std::vector<std::string> ladder = strategy_names();
+  const auto key = [&](const Row& row) {
+    return std::tuple(row.overlap, std::find(ladder.begin(), ladder.end(), row.strategy),
+                      row.strategy);
+  };
+  std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return key(a) < key(b); });
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ std::vector<Group> summarize(const std::vector<json>& records) {
   }
   for (Group& group : groups) {
     for (Row& row : group.rows) choose(row);
-    std::sort(group.rows.begin(), group.rows.end(), before);
+    sort_rows(group.rows);
   }
   // The first cell of a round is drawn by chance; a table must not be.
   std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
@@ -102,6 +102,14 @@ std::size_t rounds_of(const std::vector<Group>& groups) {
   for (const Group& g : groups)
     for (const Row& r : g.rows) most = std::max(most, r.ok.size() + r.not_ok.size());
   return most;
+}
+
+std::set<std::size_t> interval_rounds(const std::vector<Group>& groups) {
+  std::set<std::size_t> counts;
+  for (const Group& g : groups)
+    for (const Row& r : g.rows)
+      if (r.ok.size() > 1) counts.insert(r.ok.size());
+  return counts;
 }
 
 }  // namespace shardmark

@@ -2,6 +2,7 @@
 // Which rows does a run come to? Rounds of one cell become one row, rows that differ only in
 // strategy and overlap one group.
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct Row {
 
 struct Group {
   nlohmann::json settings;  // the cell without id, strategy and overlap
-  std::vector<Row> rows;    // in the order of the ladder: ddp, zero1 ... ; without overlap first
+  std::vector<Row> rows;    // in the order of strategy_names(); without overlap first
   const Row* find(const std::string& strategy, bool overlap) const;
   bool both_overlaps() const;
 };
@@ -34,5 +35,8 @@ bool indistinct(const Row&, const Row&);
 
 // The most rounds that any row has.
 std::size_t rounds_of(const std::vector<Group>&);
+
+// Of how many rounds the intervals are: the rounds that ended, of each row that has at least two.
+std::set<std::size_t> interval_rounds(const std::vector<Group>&);
 
 }  // namespace shardmark

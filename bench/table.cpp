@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "bench/blocks.hpp"
+#include "bench/registry.hpp"
 #include "bench/units.hpp"
 
 namespace shardmark {
@@ -54,6 +56,7 @@ std::string setting(const std::string& key, const json& value) {
   return key + " " + value.dump();
 }
 
+const std::string beneath(9, ' ');  // the sentences of the legend, not its titles
 constexpr const char* in_title[] = {"model", "ranks", "batch", "sequence"};
 constexpr const char* shown_first[] = {
     "device", "comm", "threads_per_rank", "steps",       "warmup", "accumulate", "clip",
@@ -146,54 +149,80 @@ bool any(const std::vector<Group>& groups,
   return false;
 }
 
-std::string legend(const std::vector<Group>& groups, std::size_t columns) {
+// With what chance does low..high hold the true median?
+std::string interval_text(const std::vector<Group>& groups) {
+  const std::set<std::size_t> counts = interval_rounds(groups);
+  if (counts.empty())
+    return rounds_of(groups) > 1
+               ? "no row has two rounds that ended, so there is no interval: differences may be "
+                 "chance."
+               : "one round has no interval: differences may be chance; --rounds 5 tells them "
+                 "apart.";
+  const auto chance = [](std::size_t n) {
+    return fmt::format("{:.4g} %", 100 * (1 - std::pow(2.0, 1 - static_cast<double>(n))));
+  };
+  if (counts.size() == 1)
+    return fmt::format(
+        "low..high: of {0} rounds; holds the true median with a chance of {1} (1 - 2/2^{0}).",
+        *counts.begin(), chance(*counts.begin()));
+  std::vector<std::string> each;
+  for (const std::size_t n : counts) each.push_back(fmt::format("{} for {}", chance(n), n));
+  return "low..high: holds the true median with a chance of 1 - 2/2^n, where n of the row's rounds "
+         "came to their end: " +
+         joined(each) + ".";
+}
+
+std::vector<std::string> time_legend(const std::vector<Group>& groups) {
   const bool recompute = any(groups, [](const Group&, const Row& r) {
     return r.shown && (*r.shown)["time"]["median"]["recompute_ns"].get<double>() > 0;
   });
   std::vector<std::string> lines = {
       fmt::format("TIME     of the round whose step is the median: step = forward{} + backward + "
-                  "clip + update + exposed + "
-                  "other. exposed: communication while the rank computed nothing; hidden: while it "
-                  "computed, so no part of "
-                  "the sum.",
+                  "clip + update + exposed + other. exposed: communication while the rank computed "
+                  "nothing; hidden: while it computed, so no part of the sum.",
                   recompute ? " + recompute" : ""),
-  };
-  if (const std::size_t rounds = rounds_of(groups); rounds > 1)
-    lines.push_back(
-        fmt::format("         low..high: of {} rounds; holds the true median with a chance of "
-                    "{:.4g} % (1 - 2/2^{}).",
-                    rounds, 100 * (1 - std::pow(2.0, 1 - static_cast<double>(rounds))), rounds));
-  else
-    lines.emplace_back(
-        "         one round has no interval: differences may be chance; --rounds 5 tells them "
-        "apart.");
+      beneath + interval_text(groups)};
   if (any(groups, [](const Group& g, const Row& r) {
         const Row* ddp = g.find("ddp", r.overlap);
         const Row* off = g.find(r.strategy, false);
         return (ddp && ddp != &r && indistinct(r, *ddp)) ||
                (r.overlap && off && indistinct(r, *off));
       }))
-    lines.emplace_back(
-        "         ≈ intervals overlap, so no difference is shown: of step, from ddp's; of net "
-        "gain, step on from off.");
-  if (any(groups, [](const Group&, const Row& r) {
-        return r.shown && r.shown->value("oversubscribed", false);
-      }))
-    lines.emplace_back(
-        "         * more compute and communication threads than cores: ranks with cores of their "
-        "own are faster.");
-  for (const char* line : {"RATES    matrix %: of the rate that the model's bare matrix products "
-                           "reach in the same process. comm. %: "
-                           "communication, hidden or not, of the step.",
-                           "BYTES    what a rank holds. sum: the model states, measured; exact: "
-                           "their formula with padding; textbook: the "
-                           "formula of P and N alone; peak: all memory at its worst moment.",
-                           "TRAFFIC  what a rank sends in a step, by the ring's count; moved: what "
-                           "the transport itself saw leave.",
-                           "         kB, MB, GB are 1e3, 1e6, 1e9 bytes."})
-    lines.emplace_back(line);
+    lines.push_back(beneath +
+                    "≈ intervals overlap, so no difference is shown: of step, from ddp's; of net "
+                    "gain, step on from off.");
+  if (any(groups, [](const Group&, const Row& r) { return !crowded_mark(r).empty(); }))
+    lines.push_back(beneath +
+                    "* more compute and communication threads than cores: ranks with cores of "
+                    "their own are faster.");
+  return lines;
+}
+
+// apart: the strategies that were not compared, see not_compared().
+std::string legend(const std::vector<Group>& groups, const std::string& apart,
+                   std::size_t columns) {
+  std::vector<std::string> lines = time_legend(groups);
+  lines.emplace_back(
+      "RATES    matrix %: of the rate that the model's bare matrix products reach in the same "
+      "process. comm. %: communication, hidden or not, of the step.");
+  if (!apart.empty())
+    lines.push_back(beneath + "checks: not compared, since they add micro-steps in other orders: " +
+                    apart + ".");
+  lines.emplace_back(
+      "BYTES    what a rank holds. sum: the model states, measured; exact: their formula with "
+      "padding; textbook: the formula of P and N alone; peak: all memory at its worst moment.");
+  lines.emplace_back(
+      "TRAFFIC  what a rank sends in a step, by the ring's count; moved: what the transport itself "
+      "saw leave.");
+  std::vector<std::string> by_unit;
+  for (const Group& g : groups)
+    for (const Row& r : g.rows)
+      if (r.shown && gathers_by_unit(r.strategy) && !contains(by_unit, r.strategy))
+        by_unit.push_back(r.strategy);
+  if (!by_unit.empty()) lines.push_back(beneath + joined(by_unit) + ": " + gathered_by_unit_text);
+  lines.push_back(beneath + "kB, MB, GB are 1e3, 1e6, 1e9 bytes.");
   std::string text;
-  for (const std::string& line : lines) text += wrapped(line, columns, "         ") + "\n";
+  for (const std::string& line : lines) text += wrapped(line, columns, beneath) + "\n";
   return text;
 }
 
@@ -219,7 +248,7 @@ std::string table(const std::vector<json>& records, int columns) {
   for (std::size_t i = 0; i < sentences.size(); ++i)
     text += wrapped(Notes::number(i + 1) + " " + sentences[i], width, "  ") + "\n";
   if (!sentences.empty()) text += "\n";
-  return text + legend(groups, width);
+  return text + legend(groups, not_compared(records), width);
 }
 
 }  // namespace shardmark

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "bench/example_records.hpp"
 #include "bench/units.hpp"
@@ -13,37 +12,12 @@
 namespace shardmark {
 namespace {
 
+using example::has;
+using example::lines_of;
 using example::record_of;
+using example::row;
+using example::Words;
 using nlohmann::json;
-using Words = std::vector<std::string>;
-
-Words lines_of(const std::string& text) {
-  std::istringstream in(text);
-  Words lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-// The words of the row that starts with `label` in the block that starts with `block`; ≈ is no
-// word.
-Words row(const std::string& text, const std::string& block, const std::string& label) {
-  bool inside = false;
-  for (const std::string& line : lines_of(text)) {
-    if (line.rfind(block, 0) == 0) inside = true;
-    if (line.empty()) inside = false;
-    if (!inside || line.rfind(label + " ", 0) != 0) continue;
-    std::istringstream in(line);
-    Words words;
-    for (std::string w; in >> w;)
-      if (w != "≈") words.push_back(w);
-    return words;
-  }
-  return {};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST(Table, golden) {
   std::vector<json> records = example::ladder();
@@ -90,7 +64,8 @@ TEST(Table, rows_follow_the_ladder_whatever_the_order_of_the_records) {
   const std::vector<json> records = example::ladder();
   std::vector<json> reversed(records.rbegin(), records.rend());
   EXPECT_EQ(table(records), table(reversed));
-  const std::string text = table(records);
+  const std::string all = table(records);
+  const std::string text = all.substr(0, all.find("\nOVERLAP"));  // every block names them again
   std::size_t at = 0;
   for (const char* strategy :
        {"\nddp ", "\nzero1 ", "\nzero2 ", "\nzero3 ", "\nzero1_naive ", "\nzero2_naive "}) {
@@ -189,8 +164,8 @@ TEST(Table, sets_overlap_beside_no_overlap) {
   const std::string text = table(records);
   // off: 40.2 - 4 - 6 = 30.2, two thirds of it in backward; on: 36.2 - 4 - 2 = 30.2 as well; 4
   // of 40.2 gained.
-  EXPECT_EQ(row(text, "OVERLAP", "ddp"),
-            (Words{"ddp", "40.2", "36.2", "4.0", "10.0", "20.1", "20.1", "4.0"}))
+  EXPECT_EQ(row(text, "OVERLAP", "ddp*"),
+            (Words{"ddp*", "40.2", "36.2", "4.0", "10.0", "20.1", "20.1", "4.0"}))
       << text;
   EXPECT_TRUE(has(text, "on*")) << "more threads than cores";
   EXPECT_TRUE(row(text, "BYTES", "ddp").at(1) == "2.78")

@@ -40,6 +40,11 @@ std::string with_unit(double value, std::string_view base, int digits) {
       unit.name);
 }
 
+std::string readable(double value, int decimals) {
+  return std::abs(value) < 1e4 ? fmt::format("{:.{}f}", value, decimals)
+                               : fmt::format("{:.3g}", value);
+}
+
 std::string grouped(double count) {
   std::string text = fmt::format("{:.0f}", std::abs(count));
   for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)

@@ -18,8 +18,10 @@ DecimalUnit unit_for(double largest, std::string_view base);  // "B", "B/s", "FL
 
 std::string significant(double value, int digits = 3);  // 1234.5 -> "1234", 12.345 -> "12.3"
 std::string with_unit(double value, std::string_view base, int digits = 3);  // "11.1 MB"
-std::string grouped(double count);                                           // "694,272"; rounds
-std::string percent(double share, int decimals = 1);                         // 0.123 -> "12.3 %"
+// Fixed decimals, but "1.33e+29" from 1e4 on: a value that has run away breaks no column.
+std::string readable(double value, int decimals);
+std::string grouped(double count);                    // "694,272"; rounds
+std::string percent(double share, int decimals = 1);  // 0.123 -> "12.3 %"
 
 std::size_t display_width(std::string_view utf8);
 std::string pad_left(std::string text, std::size_t width);   // to the right edge

@@ -3,10 +3,20 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <limits>
 
 namespace shardmark {
 namespace {
+
+TEST(Units, a_number_that_may_have_run_away_stays_readable) {
+  EXPECT_EQ(readable(5.7391, 3), "5.739");
+  EXPECT_EQ(readable(-9999.5, 1), "-9999.5");
+  EXPECT_EQ(readable(132738170499675986316295667712.0, 3), "1.33e+29");
+  EXPECT_EQ(readable(std::nan(""), 3), "nan");
+  EXPECT_EQ(readable(-HUGE_VAL, 3), "-inf");
+}
 
 TEST(Units, three_digits_whatever_the_size) {
   EXPECT_EQ(significant(1234.5), "1234");

@@ -141,10 +141,40 @@ TEST(Model, RefusesShapesThatDoNotFit) {
   EXPECT_EQ(sentence("gpt:layers=x,width=10,heads=1"),
             "model 'gpt:layers=x,width=10,heads=1': layers is 'x', but must be a whole number");
   EXPECT_EQ(
+      sentence("gpt:layers=2,width=10,heads=11"),
+      "model 'gpt:layers=2,width=10,heads=11': heads is 11, but may be at most the width, 10");
+  EXPECT_EQ(sentence("mlp:layers=2,layers=4,width=8"),
+            "model 'mlp:layers=2,layers=4,width=8': layers is given twice; give it once");
+  EXPECT_EQ(
       sentence("mlp:deep=1"),
       "model 'mlp:deep=1': 'deep=1' is not a field of this family, which takes layers, width");
-  EXPECT_NE(sentence("lstm").find("unknown model 'lstm': it may be mlp-3x1024, gpt-nano"),
+  EXPECT_NE(sentence("lstm").find("model 'lstm' is unknown: it may be mlp-3x1024, gpt-nano"),
             std::string::npos);
+}
+
+// Each of these would otherwise fill the memory with names and numbers before anything runs.
+TEST(Model, RefusesShapesThatNoMachineHolds) {
+  const auto sentence = [](const std::string& form) {
+    try {
+      make_architecture(form, 8);
+    } catch (const InputError& e) {
+      return std::string(e.what()).substr(form.size() + 10);
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(sentence("gpt:layers=999999999,width=999999999,heads=1"),
+            "layers is 999999999, but must be at most 10000");
+  EXPECT_EQ(sentence("mlp:layers=1000000000,width=2"),
+            "layers is 1000000000, but must be at most 10000");
+  EXPECT_EQ(sentence("mlp:layers=2,width=1000001"),
+            "width is 1000001, but must be at most 1000000");
+  EXPECT_EQ(sentence("mlp:layers=99999999999999999999,width=2"),
+            "layers is 99999999999999999999, but must be at most 10000");
+  EXPECT_EQ(sentence("mlp:layers=10000,width=1000000"),
+            "it has 1e+16 parameters, but may have at most 1e+12");
+  EXPECT_EQ(sentence("gpt:layers=10000,width=10000,heads=1"),
+            "it has 1.2e+13 parameters, but may have at most 1e+12");
+  EXPECT_EQ(make_architecture("mlp:layers=10000,width=2", 8).units.size(), 10'000u);
 }
 
 }  // namespace
