@@ -11,21 +11,13 @@
 namespace shardmark {
 namespace {
 
+using testing::refused;
+
 using nlohmann::json;
 using testing::Folder;
 
 std::vector<json> examples() {
   return testing::lines_of(std::string(SHARDMARK_TESTDATA) + "/records.jsonl");
-}
-
-template <class F>
-std::string refused(F&& f) {
-  try {
-    f();
-  } catch (const InputError& e) {
-    return e.what();
-  }
-  return "";
 }
 
 TEST(records, examples_are_as_the_schema_says) {

@@ -13,15 +13,7 @@
 namespace shardmark {
 namespace {
 
-template <class F>
-std::string refused(F&& f) {
-  try {
-    f();
-  } catch (const InputError& e) {
-    return e.what();
-  }
-  return "";
-}
+using testing::refused;
 
 TEST(cells, comma_lists_multiply) {
   const auto cells = cells_of({{"--model", {"gpt-nano,gpt:layers=2,width=64,heads=2"}},

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/error.hpp"
+
 namespace shardmark::testing {
 
 class Folder {
@@ -32,6 +34,17 @@ class Folder {
 std::string read(const std::filesystem::path& file);
 void write(const std::filesystem::path& file, const std::string& text);
 std::vector<nlohmann::json> lines_of(const std::filesystem::path& file);
+
+// The sentence with which f refuses its input; empty where it takes it.
+template <class F>
+std::string refused(F&& f) {
+  try {
+    f();
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "";
+}
 
 struct Ran {
   int code;

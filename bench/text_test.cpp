@@ -3,22 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/error.hpp"
+#include "bench/test_support.hpp"
 
 namespace shardmark {
 namespace {
 
-using Strings = std::vector<std::string>;
+using testing::refused;
 
-template <class F>
-std::string refused(F&& f) {
-  try {
-    f();
-  } catch (const InputError& e) {
-    return e.what();
-  }
-  return "";
-}
+using Strings = std::vector<std::string>;
 
 TEST(text, splits_lists_of_models_at_models) {
   EXPECT_EQ(split_models("gpt-nano"), (Strings{"gpt-nano"}));
