@@ -31,11 +31,11 @@ void Claim::call(Verb verb, DType t, double elements, double times) {
   c.calls += times;
   c.payload += times * elements * size;
   // A scalar is not cut evenly; every segment is.
-  c.volume +=
-      times * (elements < n && !layout_.is_textbook()
-                   ? static_cast<double>(volume_bytes(verb, static_cast<std::size_t>(elements), t,
-                                                      layout_.ranks(), layout_.rank()))
-                   : elements * size * (n - 1) / n * (verb == Verb::all_reduce ? 2 : 1));
+  c.volume += times * (elements < n && !layout_.is_textbook()
+                           ? static_cast<double>(volume_bytes(
+                                 verb, static_cast<std::size_t>(elements), t, layout_.ranks(),
+                                 layout_.rank(), layout_.collectives()))
+                           : elements * size * (n - 1) / n * (verb == Verb::all_reduce ? 2 : 1));
 }
 
 void Claim::each(std::span<const int> segments, Verb verb, DType t, double times) {

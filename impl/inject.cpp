@@ -1,11 +1,15 @@
 #include "impl/inject.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "kernels/error.hpp"
@@ -60,10 +64,11 @@ std::function<void(const Interval&)> injection(const std::string& text, int rank
   if (text.empty()) return {};
   const Fields f = read(text);
   const std::string& what = f.at("what");
-  if (what != "delay" && what != "throw" && what != "abort" && what != "stuck" &&
-      what != "allocate")
-    throw InputError(
-        fmt::format("--inject '{}': it may be delay, throw, abort, stuck or allocate", text));
+  static const std::set<std::string> kinds = {"delay", "throw", "abort",   "kill",
+                                              "stop",  "stuck", "allocate"};
+  if (!kinds.contains(what))
+    throw InputError(fmt::format(
+        "--inject '{}': it may be delay, throw, abort, kill, stop, stuck or allocate", text));
   for (const auto& [key, value] : f)
     if (key != "what" && key != "rank" && key != "step" && key != "phase" && key != "ms" &&
         key != "bytes")
@@ -78,10 +83,13 @@ std::function<void(const Interval&)> injection(const std::string& text, int rank
     return [ms, phase](const Interval& i) {
       if (i.step >= 0 && i.phase == phase) std::this_thread::sleep_for(ms);
     };
-  return [what, step, bytes, rank](const Interval& i) {
+  return [what, step, bytes, rank, stopped = false](const Interval& i) mutable {
     if (i.step != step || i.phase != Phase::backward) return;
     if (what == "throw") throw Error(fmt::format("injected: rank {} throws", rank));
     if (what == "abort") std::abort();
+    if (what == "kill") ::raise(SIGKILL);
+    // The whole process, once: whoever wakes it wants to hear of it.
+    if (what == "stop" && !std::exchange(stopped, true)) ::kill(::getpid(), SIGSTOP);
     if (what == "allocate") take_and_touch(bytes);
     while (what == "stuck") std::this_thread::sleep_for(std::chrono::seconds(1));
   };

@@ -97,7 +97,8 @@ Layout::Layout(const Architecture& a, const Options& o, int ranks, int rank, boo
       used_(a.units.size()),
       completed_(a.units.size()),
       ranks_(ranks),
-      rank_(rank) {
+      rank_(rank),
+      collectives_(o.collectives) {
   const std::size_t bucket = by_unit ? 0 : o.bucket_elements;
   Builder builder(*this, a);
   for (int u = 0; u < units(); ++u) {

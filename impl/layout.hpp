@@ -46,6 +46,7 @@ class Layout {
   }
 
   bool is_textbook() const { return ideal_; }
+  Collectives collectives() const { return collectives_; }  // who will exchange the segments
 
   int ranks() const { return ranks_; }
   int rank() const { return rank_; }
@@ -85,6 +86,7 @@ class Layout {
   std::vector<int> trainable_;
   int ranks_ = 1, rank_ = 0;
   bool ideal_ = false;
+  Collectives collectives_ = Collectives::memory;
 };
 
 }  // namespace shardmark

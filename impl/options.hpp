@@ -15,6 +15,10 @@ struct Precision {
   bool loss_scaling = false;    // fp16
 };
 
+// Who makes the verbs: every rank reads its peers' memory (threads of one process only); our own
+// ring over point-to-point messages; the MPI library's collectives.
+enum class Collectives : std::uint8_t { memory, ring, library };
+
 struct Options {
   Precision precision;
   int steps = 1;                    // steps the run makes, for the history of losses and norms
@@ -28,6 +32,7 @@ struct Options {
   std::size_t persist_below = 0;  // zero3: parameters of fewer elements stay whole
   std::vector<bool> frozen;       // by parameter number; empty: none
   enum class AllReduce : std::uint8_t { composed, direct } all_reduce = AllReduce::composed;
+  Collectives collectives = Collectives::memory;
   bool needs_norm() const { return clip > 0 || precision.loss_scaling; }
 };
 

@@ -1,15 +1,19 @@
 #include "impl/rank_run.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <cstring>
 #include <fstream>
 
+#include "impl/comm/interface.hpp"
 #include "impl/export.hpp"
 #include "impl/inject.hpp"
 #include "impl/models/registry.hpp"
 #include "kernels/cpu/cores.hpp"
 #include "kernels/rates.hpp"
+#include "profilers/replay.hpp"
 
 namespace shardmark {
 
@@ -28,45 +32,36 @@ const StrategyEntry& strategy_entry(const std::string& strategy) {
   throw InputError(fmt::format("unknown strategy '{}': it may be {}", strategy, names));
 }
 
-SharedRun::SharedRun(const Training& t)
+Job::Job(const Training& t)
     : training(t),
       entry(strategy_entry(t.strategy)),
-      architecture(make_architecture(t.model, t.sequence, t.batch)),
-      hub(t.ranks, t.comm_timeout_s, spin_ns(t)),
-      reports(static_cast<std::size_t>(t.ranks)),
-      runs(static_cast<std::size_t>(t.ranks)),
-      running(t.ranks) {
+      architecture(make_architecture(t.model, t.sequence, t.batch)) {
   training.options.steps = steps_of(t);
 }
-SharedRun::~SharedRun() = default;
 
-std::int64_t SharedRun::spin_ns(const Training& t) {
-  const int threads = t.ranks * (t.threads_per_rank + (t.overlap ? 1 : 0));
+std::int64_t spin_ns(const Training& t, int ranks_on_this_host) {
+  const int threads = ranks_on_this_host * (t.threads_per_rank + (t.overlap ? 1 : 0));
   return threads <= usable_cores() ? 50'000 : 0;
 }
 
-RankRun::RankRun(SharedRun& s, int rank)
-    : shared_(s),
-      training_(s.training),
-      options_(s.training.options),
-      report_(s.reports[static_cast<std::size_t>(rank)]),
-      rank_(rank),
-      world_(s.hub, rank),
-      device_(device_options()),
-      comm_(device_, s.hub, rank, options_.all_reduce),
-      given_{world_, comm_, device_},
-      layout_(s.architecture, options_, training_.ranks, rank, s.entry.by_unit),
-      corpus_(training_.corpus, {training_.batch, training_.sequence, training_.ranks, rank,
+RankRun::RankRun(const Job& job, World& world, const MakeCommunicator& make_communicator,
+                 std::int64_t spin, RankReport& report)
+    : job_(job),
+      training_(job.training),
+      options_(job.training.options),
+      report_(report),
+      world_(world),
+      device_(device_options(spin)),
+      comm_(make_communicator(device_)),
+      given_{world_, *comm_, device_},
+      layout_(job.architecture, options_, training_.ranks, world.rank(), job.entry.by_unit),
+      corpus_(training_.corpus, {training_.batch, training_.sequence, training_.ranks, world.rank(),
                                  options_.accumulate, options_.steps, training_.seed}) {}
 
 void RankRun::run() {
   try {
     make();
-    const std::int64_t begin = now_ns();
-    for (step_ = 0; step_ < options_.steps; ++step_) step();
-    device_.drain();
-    report_.loop_ns = now_ns() - begin;
-    world_.gather("");  // nobody measures anything below while others still train
+    train();
     collect();
     read_parameters();
     if (training_.rate_products) rate_products();
@@ -83,27 +78,29 @@ void RankRun::failed(const std::exception& e) noexcept {
   try {
     const bool memory = dynamic_cast<const std::bad_alloc*>(&e);
     const double held = static_cast<double>(device_.memory().ledger().live()) * 1e-9;
-    world_.fail({rank_, memory ? fmt::format("{}: out of memory, with {:.3f} GB held by this rank",
-                                             where(), held)
-                               : fmt::format("{}: {}", where(), e.what())});
+    world_.fail(
+        {world_.rank(),
+         memory ? fmt::format("{}: out of memory, with {:.3f} GB held by this rank", where(), held)
+                : fmt::format("{}: {}", where(), e.what())});
   } catch (...) {
-    world_.fail({rank_, "out of memory"});  // short enough to need none
+    world_.fail({world_.rank(), "out of memory"});  // short enough to need none
   }
 }
 
 std::string RankRun::where() const {
-  return step_ < 0 ? "set-up" : fmt::format("step {}", step_.load());
+  const int step = world_.activity().step;
+  return step < 0 ? "set-up" : fmt::format("step {}", step);
 }
 
-CpuOptions RankRun::device_options() {
+CpuOptions RankRun::device_options(std::int64_t spin) {
   CpuOptions o;
   o.overlap = training_.overlap;
   o.threads = training_.threads_per_rank;
   o.record = training_.record_time;
-  o.spin_ns = SharedRun::spin_ns(training_);
+  o.spin_ns = spin;
   o.late_us = training_.late_us;
   o.poll = [this] { world_.check(); };
-  o.on_span = injection(training_.inject, rank_);
+  o.on_span = injection(training_.inject, world_.rank());
   o.on_error = [this](std::exception_ptr e) {
     try {
       std::rethrow_exception(e);
@@ -116,35 +113,95 @@ CpuOptions RankRun::device_options() {
 
 void RankRun::make() {
   device_.begin_step(-1);
-  model_ = make_model(given_, training_.model, shared_.architecture, options_, training_.sequence,
+  model_ = make_model(given_, training_.model, job_.architecture, options_, training_.sequence,
                       training_.batch);
-  strategy_ = shared_.entry.make(given_, *model_, layout_, options_);
-  strategy_->parameters().initialize(shared_.architecture, training_.seed);
+  strategy_ = job_.entry.make(given_, *model_, layout_, options_);
+  strategy_->parameters().initialize(job_.architecture, training_.seed);
   device_.drain();
   world_.gather("");
 }
 
-void RankRun::step() {
-  const TrafficLedger before = comm_.traffic();
-  device_.begin_step(step_);
+void RankRun::train() {
+  const std::int64_t begin = now_ns();
+  for (int i = 0; i < timed_steps_of(training_); ++i) step(i);
+  device_.drain();
+  report_.loop_ns = now_ns() - begin;
+  world_.gather("");  // nobody measures anything below while others still train
+  for (int i = timed_steps_of(training_); i < options_.steps; ++i) {
+    const InterfaceCounters before = sent_by(training_.interface);
+    world_.gather("");  // nobody sends before all have looked
+    step(i);
+    device_.drain();
+    world_.gather("");
+    const InterfaceCounters after = sent_by(training_.interface);
+    report_.counted.push_back({after.bytes - before.bytes, after.packets - before.packets});
+    world_.gather("");
+  }
+}
+
+void RankRun::step(int number) {
+  world_.activity().step = number;
+  const TrafficLedger before = comm_->traffic();
+  device_.begin_step(number);
   device_.memory().restart_peaks();
-  strategy_->step(corpus_.batch(step_));
+  strategy_->step(corpus_.batch(number));
   const MemoryLedger& held = device_.memory().ledger();
   report_.held_by_step.push_back(held.peaks());
   report_.peak_bytes = std::max(report_.peak_bytes, held.peak());
   for (const auto& [what, bytes] : held.peaks())
     report_.held[what] = std::max(report_.held[what], bytes);
-  TrafficLedger sent = comm_.traffic();
+  TrafficLedger sent = comm_->traffic();
   for (const auto& [what, traffic] : before) sent[what] = sent[what] - traffic;
   report_.traffic_by_step.push_back(std::move(sent));
 }
 
-void RankRun::collect() {
-  if (rank_ == 0) shared_.resident_peak = process_status_bytes("VmHWM");
-  if (training_.record_time) {
-    report_.steps = breakdown(device_.timeline(), options_.steps);
-    report_.steps.pop_back();  // the closing step: no step begins behind it
+namespace {
+
+std::string host_name() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+// Every rank makes the same collectives in the same order, so the begins of all ranks' i-th say how
+// long each of them waited for the last one.
+void set_skew(Timeline& t, World& world) {
+  std::vector<Interval*> mine;
+  for (int lane : {0, 1})
+    for (Interval& i : t.lane(lane))
+      if (is_communication(i.phase)) mine.push_back(&i);
+  std::string begins;
+  for (const Interval* i : mine)
+    begins.append(reinterpret_cast<const char*>(&i->begin_ns), sizeof i->begin_ns);
+  const std::vector<std::string> all = world.gather(begins);
+  for (std::size_t at = 0; at < mine.size(); ++at) {
+    std::int64_t last = mine[at]->begin_ns;
+    for (const std::string& theirs : all) {
+      require(theirs.size() == begins.size(), "ranks made different numbers of collectives");
+      std::int64_t begin = 0;
+      std::memcpy(&begin, theirs.data() + at * sizeof begin, sizeof begin);
+      last = std::max(last, begin);
+    }
+    mine[at]->skew_ns = std::min(last, mine[at]->end_ns) - mine[at]->begin_ns;
   }
+}
+
+}  // namespace
+
+void RankRun::read_timeline() {
+  Timeline t = device_.timeline();
+  if (world_.one_clock()) set_skew(t, world_);
+  const auto read = [&](const Timeline& from) {
+    std::vector<StepTimes> steps = breakdown(from, timed_steps_of(training_));
+    steps.pop_back();  // the closing step: no step begins behind it
+    return steps;
+  };
+  report_.steps = read(t);
+  if (training_.overlap) report_.ideal = read(replay(t));
+}
+
+void RankRun::collect() {
+  if (training_.record_time) read_timeline();
   const auto losses = model_->losses().host<double>();
   report_.loss.assign(losses.begin(), losses.end());
   const auto norms = strategy_->norm().history().host<double>();
@@ -159,14 +216,16 @@ void RankRun::collect() {
     const std::uint64_t live = device_.memory().ledger().live(what);
     if (passing && live) report_.left_over[what] = live;
   }
-  report_.moved_bytes = comm_.moved_bytes();
-  report_.moved_witness = comm_.moved_witness();
+  report_.moved_bytes = comm_->moved_bytes();
+  report_.moved_witness = comm_->moved_witness();
+  report_.host = host_name();
+  if (!training_.interface.empty()) report_.interface_mtu = mtu_of(training_.interface);
 }
 
 void RankRun::read_parameters() {
   std::vector<std::size_t> at(1, 0);
-  for (const Parameter& p : shared_.architecture.parameters) at.push_back(at.back() + p.size);
-  std::vector<std::uint64_t> hashes(shared_.architecture.parameters.size());
+  for (const Parameter& p : job_.architecture.parameters) at.push_back(at.back() + p.size);
+  std::vector<std::uint64_t> hashes(job_.architecture.parameters.size());
   if (training_.keep_parameters) report_.parameters.resize(at.back());
   export_parameters(given_, layout_, strategy_->parameters(), [&](int p, ConstView v) {
     const auto number = static_cast<std::size_t>(p);
@@ -184,7 +243,7 @@ void RankRun::rate_products() {
   using Shape = std::tuple<std::size_t, std::size_t, std::size_t, bool, bool, bool, bool, bool>;
   std::map<Shape, double> known;
   world_.gather("");
-  for (const Unit& u : shared_.architecture.units)
+  for (const Unit& u : job_.architecture.units)
     for (const auto* products : {&u.forward, &u.backward})
       for (const Product& p : *products) {
         double& ns = known[{p.m, p.n, p.k, p.ta, p.tb, p.adds, p.bias, p.residual}];

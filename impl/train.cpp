@@ -2,15 +2,43 @@
 
 #include <fmt/format.h>
 
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
+#include "impl/comm/ring.hpp"
+#include "impl/comm/thread_ranks.hpp"
 #include "impl/inject.hpp"
 #include "impl/models/registry.hpp"
 #include "impl/rank_run.hpp"
+#include "impl/report_bytes.hpp"
 #include "kernels/cpu/math.hpp"
 
 namespace shardmark {
 namespace {
+
+// What all threads of a run share; owned by each of them, since a thread that is stuck is left
+// behind.
+struct SharedRun {
+  Job job;
+  ThreadHub hub;
+  std::vector<RankReport> reports;
+  // Peers read each other's memory: none is freed before the last rank's queues have ended.
+  std::vector<std::unique_ptr<ThreadWorld>> worlds;
+  std::vector<std::unique_ptr<RankRun>> runs;
+
+  std::mutex mutex;
+  std::condition_variable ended;
+  int running = 0;
+
+  explicit SharedRun(const Training& t)
+      : job(t),
+        hub(t.ranks, t.comm_timeout_s, spin_ns(t, t.ranks)),
+        reports(static_cast<std::size_t>(t.ranks)),
+        worlds(reports.size()),
+        runs(reports.size()),
+        running(t.ranks) {}
+};
 
 void ended(SharedRun& shared, int ranks) {
   const std::lock_guard lock(shared.mutex);
@@ -20,8 +48,14 @@ void ended(SharedRun& shared, int ranks) {
 
 void run_rank(const std::shared_ptr<SharedRun>& shared, int rank) {
   try {
-    auto& run = shared->runs[static_cast<std::size_t>(rank)];
-    run = std::make_unique<RankRun>(*shared, rank);
+    const auto at = static_cast<std::size_t>(rank);
+    const Training& t = shared->job.training;
+    auto& world = shared->worlds[at] = std::make_unique<ThreadWorld>(shared->hub, rank);
+    const auto communicator = [&](Device& d) {
+      return thread_communicator(d, *world, t.options.collectives, t.options.all_reduce, t.link);
+    };
+    auto& run = shared->runs[at] = std::make_unique<RankRun>(
+        shared->job, *world, communicator, shared->hub.spin_ns(), shared->reports[at]);
     run->run();
   } catch (const std::exception& e) {
     shared->hub.fail({rank, std::string("set-up: ") + e.what()});
@@ -33,7 +67,7 @@ void run_rank(const std::shared_ptr<SharedRun>& shared, int rank) {
 // ended.
 std::vector<std::thread> start(const std::shared_ptr<SharedRun>& shared) {
   std::vector<std::thread> threads;
-  const int ranks = shared->training.ranks;
+  const int ranks = shared->job.training.ranks;
   threads.reserve(static_cast<std::size_t>(ranks));
   try {
     for (int r = 0; r < ranks; ++r) threads.emplace_back(run_rank, shared, r);
@@ -58,6 +92,7 @@ bool wait_for_all(SharedRun& shared) {
 
 Claim claim_of(const StrategyEntry& e, const Layout& l, const Architecture& a, const Training& t) {
   Claim c = e.claim(l, t.options);
+  if (t.options.collectives == Collectives::ring) RingCommunicator::claim(c, l.ranks());
   Model::claim(c, a, t.options,
                [&t](const Matmul& m) { return cpu::scratch_bytes(m, t.threads_per_rank); });
   return c;
@@ -88,11 +123,37 @@ Claims claims_of(const Training& given) {
   return out;
 }
 
-TrainingReport train(const Training& t) {
-  const std::uint64_t before = process_status_bytes("VmRSS");
-  // What the user got wrong is not a rank's failure.
+namespace {
+
+TrainingReport report_of(const Job& job, std::vector<RankReport> ranks) {
+  const Training& t = job.training;
+  TrainingReport out;
+  out.ranks = std::move(ranks);
+  out.claims = claims_of(t);
+  for (const Unit& u : job.architecture.units)
+    for (const auto* products : {&u.forward, &u.backward})
+      for (const Product& p : *products)
+        out.flops_per_step += flops(p.shape()) * p.times * t.options.accumulate;
+  out.tokens_per_step =
+      job.architecture.rows * static_cast<std::size_t>(t.ranks * t.options.accumulate);
+  for (const RankReport& r : out.ranks) {
+    out.resident_before_bytes += r.resident_before_bytes;
+    out.resident_peak_bytes += r.resident_peak_bytes;
+  }
+  return out;
+}
+
+// What the user got wrong is not a rank's failure.
+void check_input(const Training& t) {
   for (int r = 0; r < t.ranks; ++r) injection(t.inject, r);
   cpu::instruction_set();
+}
+
+}  // namespace
+
+TrainingReport train(const Training& t) {
+  const std::uint64_t before = process_status_bytes("VmRSS");
+  check_input(t);
   const auto shared = std::make_shared<SharedRun>(t);
   std::vector<std::thread> threads = start(shared);
   const bool all_ended = wait_for_all(*shared);
@@ -100,18 +161,31 @@ TrainingReport train(const Training& t) {
   if (const auto f = shared->hub.failure())
     throw Error(fmt::format("rank {} failed at {}{}", f->rank, f->what,
                             all_ended ? "" : "; a rank that is stuck was left behind"));
+  std::vector<RankReport> reports = std::move(shared->reports);
+  reports[0].resident_before_bytes = before;
+  reports[0].resident_peak_bytes = process_status_bytes("VmHWM");
+  return report_of(shared->job, std::move(reports));
+}
 
-  TrainingReport out;
-  out.ranks = std::move(shared->reports);
-  out.claims = claims_of(shared->training);
-  for (const Unit& u : shared->architecture.units)
-    for (const auto* products : {&u.forward, &u.backward})
-      for (const Product& p : *products)
-        out.flops_per_step += flops(p.shape()) * p.times * t.options.accumulate;
-  out.tokens_per_step =
-      shared->architecture.rows * static_cast<std::size_t>(t.ranks * t.options.accumulate);
-  out.resident_before_bytes = before;
-  out.resident_peak_bytes = shared->resident_peak;
+TrainingReport train(const Training& t, mpi::Group& group) {
+  RankReport mine;
+  mine.resident_before_bytes = process_status_bytes("VmRSS");
+  check_input(t);
+  require(group.size() == t.ranks, "the group has another number of ranks than the training");
+  const Job job(t);
+  const std::int64_t spin = spin_ns(t, group.ranks_on_this_host());
+  RankRun run(
+      job, group,
+      [&](Device& d) {
+        return group.communicator(d, t.options.collectives, t.link, t.comm_timeout_s, spin > 0);
+      },
+      spin, mine);
+  run.run();
+  mine.resident_peak_bytes = process_status_bytes("VmHWM");
+  std::vector<RankReport> reports;
+  for (const std::string& bytes : group.gather(packed(mine))) reports.push_back(unpacked(bytes));
+  TrainingReport out = report_of(job, std::move(reports));
+  out.clocks_comparable = group.one_clock();
   return out;
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "impl/comm/interface.hpp"
+#include "impl/comm/mpi.hpp"
 #include "impl/options.hpp"
 #include "profilers/breakdown.hpp"
 #include "profilers/ledgers.hpp"
@@ -32,6 +34,11 @@ struct Training {
   bool rate_products =
       false;        // RankReport::products_ns is measured behind the steps, on all ranks at once
   int late_us = 0;  // > 0: queues that run late on purpose (tests)
+  std::optional<Link> link;  // a wire that ranks pretend to have; none: as fast as it goes
+  // A network interface of this host, whose counters are read around each of counted_steps extra
+  // steps (after a drain and a barrier), which are not timed.
+  std::string interface;
+  int counted_steps = 0;
 };
 
 struct RankReport {
@@ -51,8 +58,16 @@ struct RankReport {
   std::uint64_t parameter_hash = 0;  // of all parameters as fp32, in order
   std::uint64_t moved_bytes = 0;  // bytes that the transport itself saw leave this rank, all steps
   double products_ns = 0;         // what a step's matrix products take alone, measured in this run
-  std::string moved_witness;
+  std::string moved_witness;      // empty: nobody outside of the accounting counted
   std::vector<float> parameters;  // where keep_parameters
+  // steps as an ideal replay of the recorded event graph gives them: every span as long as it was,
+  // without its skew, and as early as its events allow; empty without overlap.
+  std::vector<StepTimes> ideal;
+  std::vector<InterfaceCounters> counted;  // what the interface sent, by counted step
+  int interface_mtu = 0;                   // of the interface; 0 without one
+  std::string host;                        // its name
+  // Of the process that the rank is, or of the process of all ranks: then rank 0 has it.
+  std::uint64_t resident_before_bytes = 0, resident_peak_bytes = 0;
 };
 
 struct Claims {                            // what the formulas say, per rank
@@ -72,13 +87,18 @@ struct TrainingReport {
   Claims claims;
   double flops_per_step = 0;        // one rank, forward + backward, causal attention half
   std::size_t tokens_per_step = 0;  // all ranks
-  std::uint64_t resident_before_bytes = 0,
-                resident_peak_bytes = 0;  // of this process; VmRSS at start, VmHWM at the end
+  // Of all processes together; VmRSS at start, VmHWM at the end.
+  std::uint64_t resident_before_bytes = 0, resident_peak_bytes = 0;
+  bool clocks_comparable = true;  // false: ranks on several hosts, so no skew is known
 };
 
 // Throws InputError where the training cannot be (unknown names, shapes that do not divide), Error
 // where a rank failed: then the message says which rank, in which verb, at which step.
 TrainingReport train(const Training&);
+
+// The same with ranks that are processes: every rank of the group calls it, and gets the report.
+// Where a rank fails, the group's sink hears of it and the job is aborted.
+TrainingReport train(const Training&, mpi::Group&);
 
 // The claims alone: milliseconds, no memory.
 Claims claims_of(const Training&);

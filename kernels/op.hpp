@@ -200,13 +200,12 @@ struct CrossEntropyBackward {
 };
 
 // A transfer between ranks: the device only keeps its place in the order; the communicator brings
-// the body, which returns the time spent waiting for the last rank, in ns. volume: bytes sent, for
-// the dry device's clock.
+// the body. volume: bytes sent, for the dry device's clock.
 struct Transfer {
   ConstView from;
   View to, also;  // also: scratch that is written on the way
   double volume = 0;
-  std::function<std::int64_t()> body;
+  std::function<void()> body;
   Access access() const { return {{from}, {to, also}}; }
 };
 

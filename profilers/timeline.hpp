@@ -16,19 +16,23 @@ inline std::int64_t now_ns() {
 }
 
 // label: the unit (forward, recompute, backward) or the segment (update, reduce, gather) it belongs
-// to. skew_ns: of a collective, the time spent waiting for the last rank to arrive; not a transfer.
+// to. skew_ns: of a collective, the time until the last rank had begun it, known once the begins of
+// all ranks are compared; not a transfer. after: by lane, how many of its intervals had to end
+// first.
 struct Interval {
   std::int64_t begin_ns = 0, end_ns = 0;
   Phase phase = Phase::forward;
   int label = 0;
   int step = 0;
   std::int64_t skew_ns = 0;
+  std::array<std::uint64_t, 2> after{};
 };
 
 class Timeline {
  public:
   void add(int lane, const Interval& i) { lanes_[static_cast<std::size_t>(lane)].push_back(i); }
   const std::vector<Interval>& lane(int l) const { return lanes_[static_cast<std::size_t>(l)]; }
+  std::vector<Interval>& lane(int l) { return lanes_[static_cast<std::size_t>(l)]; }
 
  private:
   std::array<std::vector<Interval>, 2> lanes_;  // 0: compute, 1: communication

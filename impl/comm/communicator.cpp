@@ -8,9 +8,13 @@ Range part_of(std::size_t elements, int ranks, int rank) {
   return {r * share + std::min(r, rest), share + (r < rest ? 1 : 0)};
 }
 
-std::uint64_t volume_bytes(Verb verb, std::size_t elements, DType t, int ranks, int rank) {
+std::uint64_t volume_bytes(Verb verb, std::size_t elements, DType t, int ranks, int rank,
+                           Collectives made_by) {
   const std::size_t mine = part_of(elements, ranks, rank).size;
-  const std::size_t scatter = elements - mine, gather = mine * static_cast<std::size_t>(ranks - 1);
+  const std::size_t scatter = elements - mine;
+  const std::size_t gather = made_by == Collectives::memory
+                                 ? mine * static_cast<std::size_t>(ranks - 1)
+                                 : elements - part_of(elements, ranks, (rank + 1) % ranks).size;
   switch (verb) {
     case Verb::reduce_scatter:
       return scatter * size_of(t);
@@ -72,7 +76,7 @@ void Communicator::count(Verb verb, ConstView whole) {
   Traffic& t = traffic_[{verb, whole.dtype()}];
   ++t.calls;
   t.payload += whole.bytes();
-  t.volume += volume_bytes(verb, whole.size(), whole.dtype(), ranks_, rank_);
+  t.volume += volume_bytes(verb, whole.size(), whole.dtype(), ranks_, rank_, made_by_);
 }
 
 Buffer Communicator::cast_to_wire(View whole, DType wire) {

@@ -18,15 +18,17 @@ struct Reduce {
 // Part `rank` of an array that N ranks share, for any count: parts differ by one element at most.
 Range part_of(std::size_t elements, int ranks, int rank);
 
-// Bytes that a verb on `elements` of type t must send from this rank when every element crosses
-// once to each that needs it: reduce-scatter, all but my part; all-gather, my part to each peer;
-// all-reduce, both. With equal parts that is (N-1)/N, (N-1)/N and 2(N-1)/N of the payload, what a
-// ring sends (Patarasuk and Yuan 2009).
-std::uint64_t volume_bytes(Verb, std::size_t elements, DType t, int ranks, int rank);
+// Bytes that a verb on `elements` of type t must send from this rank. Reduce-scatter: all but my
+// part; all-gather: my part to each peer (memory), or all but the next rank's part (ring);
+// all-reduce: both. With equal parts that is (N-1)/N, (N-1)/N and 2(N-1)/N of the payload, however
+// it is made (Patarasuk and Yuan 2009). What a library does inside is not known: the ring's count.
+std::uint64_t volume_bytes(Verb, std::size_t elements, DType t, int ranks, int rank,
+                           Collectives = Collectives::memory);
 
 class Communicator {
  public:
-  Communicator(Device& d, int ranks, int rank) : device_(d), ranks_(ranks), rank_(rank) {}
+  Communicator(Device& d, int ranks, int rank, Collectives made_by = Collectives::memory)
+      : device_(d), ranks_(ranks), rank_(rank), made_by_(made_by) {}
   virtual ~Communicator() = default;
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -43,7 +45,7 @@ class Communicator {
 
   const TrafficLedger& traffic() const { return traffic_; }
   virtual std::uint64_t moved_bytes() const = 0;  // what the transport itself saw leave this rank
-  virtual std::string_view moved_witness() const = 0;
+  virtual std::string_view moved_witness() const = 0;  // empty: nobody counted
 
  protected:
   Device& device() const { return device_; }
@@ -59,6 +61,7 @@ class Communicator {
 
   Device& device_;
   int ranks_, rank_;
+  Collectives made_by_;
   TrafficLedger traffic_;
 };
 

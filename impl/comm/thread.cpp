@@ -10,6 +10,8 @@ namespace shardmark {
 ThreadHub::ThreadHub(int ranks, double timeout_s, std::int64_t spin_ns)
     : slots_(static_cast<std::size_t>(ranks)),
       timeout_s_(timeout_s),
+      spin_ns_(spin_ns),
+      post_(ranks),
       transfers_(spin_ns),
       exchanges_(spin_ns) {}
 
@@ -32,13 +34,8 @@ void ThreadHub::check() const {
 
 std::string ThreadHub::last_words() const {
   std::string all;
-  for (std::size_t r = 0; r < slots_.size(); ++r) {
-    const int verb = slots_[r].verb_now;
-    all += fmt::format("{}rank {}: {} collectives, {}", r ? "; " : "", r, slots_[r].calls.load(),
-                       verb < 0 ? std::string("in none")
-                                : fmt::format("in {} of segment {}", name(static_cast<Verb>(verb)),
-                                              slots_[r].label_now.load()));
-  }
+  for (std::size_t r = 0; r < slots_.size(); ++r)
+    all += fmt::format("{}rank {}: {}", r ? "; " : "", r, slots_[r].activity.text());
   return all;
 }
 
@@ -70,31 +67,17 @@ void ThreadCommunicator::meet() {
   hub_.meet(hub_.transfers_, ++round_, name(mine.verb));
 }
 
-std::int64_t ThreadCommunicator::enter(Verb verb, ConstView v, int label) {
+void ThreadCommunicator::enter(Verb verb, ConstView v) {
   auto& mine = hub_.slots_[static_cast<std::size_t>(rank())];
   mine.address = v.address();
   mine.bytes = v.bytes();
   mine.verb = verb;
-  mine.verb_now = static_cast<int>(verb);
-  mine.label_now = label;
-  ++mine.calls;
-  const std::int64_t arrived = now_ns();
-  mine.arrived_ns = arrived;
   meet();
-  std::int64_t last = arrived;
-  for (const auto& slot : hub_.slots_) {
+  for (const auto& slot : hub_.slots_)
     require(slot.verb == verb && slot.bytes == mine.bytes,
             "ranks disagree on what to do: one is in " + std::string(name(verb)) + " of " +
                 std::to_string(mine.bytes) + " bytes, another in " + std::string(name(slot.verb)) +
                 " of " + std::to_string(slot.bytes));
-    last = std::max<std::int64_t>(last, slot.arrived_ns);
-  }
-  return last - arrived;
-}
-
-void ThreadCommunicator::leave() {
-  meet();
-  hub_.slots_[static_cast<std::size_t>(rank())].verb_now = -1;
 }
 
 ConstView ThreadCommunicator::theirs(int rank, Range r, DType t) const {
@@ -124,52 +107,40 @@ void ThreadCommunicator::gather_parts(View whole, const std::function<Range(int)
   }
 }
 
-void ThreadCommunicator::do_reduce_scatter(View whole, View mine, Reduce::Op op, int label) {
-  device().comm().run(Transfer{
-      whole, mine, {}, 0, [=, this] {
-        const std::int64_t skew = enter(Verb::reduce_scatter, whole, label);
-        reduce_part(mine, {static_cast<std::size_t>(rank()) * mine.size(), mine.size()}, op);
-        leave();
-        return skew;
-      }});
+void ThreadCommunicator::reduce_scatter_here(View whole, View mine, Reduce::Op op) {
+  enter(Verb::reduce_scatter, whole);
+  reduce_part(mine, {static_cast<std::size_t>(rank()) * mine.size(), mine.size()}, op);
+  meet();
 }
 
-void ThreadCommunicator::do_all_gather(ConstView mine, View whole, int label) {
-  device().comm().run(Transfer{mine, whole, {}, 0, [=, this] {
-                                 const std::int64_t skew = enter(Verb::all_gather, mine, label);
-                                 const std::size_t n = mine.size();
-                                 gather_parts(
-                                     whole,
-                                     [=](int) {
-                                       return Range{0, n};
-                                     },
-                                     [=](int r) {
-                                       return Range{static_cast<std::size_t>(r) * n, n};
-                                     });
-                                 leave();
-                                 return skew;
-                               }});
+void ThreadCommunicator::all_gather_here(ConstView mine, View whole) {
+  enter(Verb::all_gather, mine);
+  const std::size_t n = mine.size();
+  gather_parts(
+      whole,
+      [=](int) {
+        return Range{0, n};
+      },
+      [=](int r) {
+        return Range{static_cast<std::size_t>(r) * n, n};
+      });
+  meet();
 }
 
 // Composed: a reduce-scatter in place, then an all-gather of the parts, so that strategies compare
 // as on a wire. Direct: each rank reduces its part and writes it to everybody at once.
-void ThreadCommunicator::do_all_reduce(View inout, Reduce::Op op, int label) {
-  device().comm().run(Transfer{inout, inout, {}, 0, [=, this] {
-                                 const std::int64_t skew = enter(Verb::all_reduce, inout, label);
-                                 if (algorithm_ == Options::AllReduce::direct) {
-                                   reduce_and_spread(inout, op);
-                                 } else {
-                                   const Range mine = part_of(inout.size(), ranks(), rank());
-                                   reduce_part(inout.slice(mine), mine, op);
-                                   meet();
-                                   const auto part = [this, n = inout.size()](int r) {
-                                     return part_of(n, ranks(), r);
-                                   };
-                                   gather_parts(inout, part, part);
-                                 }
-                                 leave();
-                                 return skew;
-                               }});
+void ThreadCommunicator::all_reduce_here(View inout, Reduce::Op op) {
+  enter(Verb::all_reduce, inout);
+  if (algorithm_ == Options::AllReduce::direct) {
+    reduce_and_spread(inout, op);
+  } else {
+    const Range mine = part_of(inout.size(), ranks(), rank());
+    reduce_part(inout.slice(mine), mine, op);
+    meet();
+    const auto part = [this, n = inout.size()](int r) { return part_of(n, ranks(), r); };
+    gather_parts(inout, part, part);
+  }
+  meet();
 }
 
 void ThreadCommunicator::reduce_and_spread(View inout, Reduce::Op op) {

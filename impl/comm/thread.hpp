@@ -5,8 +5,8 @@
 #include <atomic>
 #include <mutex>
 
-#include "impl/comm/communicator.hpp"
-#include "impl/comm/world.hpp"
+#include "impl/comm/host.hpp"
+#include "impl/comm/thread_transport.hpp"
 #include "kernels/cpu/signal.hpp"
 
 namespace shardmark {
@@ -19,6 +19,8 @@ class ThreadHub {
   ThreadHub(int ranks, double timeout_s, std::int64_t spin_ns);
   int ranks() const { return static_cast<int>(slots_.size()); }
   double timeout_s() const { return timeout_s_; }
+  std::int64_t spin_ns() const { return spin_ns_; }
+  ThreadPost& post() { return post_; }  // for ranks that send messages
 
   void fail(Failure) noexcept;
   void check() const;
@@ -34,11 +36,9 @@ class ThreadHub {
     std::uintptr_t address = 0;
     std::size_t bytes = 0;
     Verb verb = Verb::barrier;
-    std::atomic<std::int64_t> arrived_ns{0};
-    std::atomic<std::uint64_t> calls{0};  // collectives entered
     std::atomic<std::uint64_t> moved{
         0};  // bytes that peers took from this rank, or it wrote to them
-    std::atomic<int> verb_now{-1}, label_now{0};
+    Activity activity;
     std::string bytes_to_gather;
   };
   // All ranks meet; the last one to arrive opens it.
@@ -52,6 +52,8 @@ class ThreadHub {
 
   std::vector<Slot> slots_;
   double timeout_s_;
+  std::int64_t spin_ns_;
+  ThreadPost post_;
   Meeting transfers_, exchanges_;
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;
@@ -66,6 +68,9 @@ class ThreadWorld final : public World {
   std::vector<std::string> gather(const std::string& mine) override;
   void fail(Failure f) noexcept override { hub_.fail(std::move(f)); }
   void check() const override { hub_.check(); }
+  Activity& activity() override { return hub_.slots_[static_cast<std::size_t>(rank_)].activity; }
+  std::string last_words() const override { return hub_.last_words(); }
+  ThreadHub& hub() const { return hub_; }
 
  private:
   ThreadHub& hub_;
@@ -73,10 +78,10 @@ class ThreadWorld final : public World {
   std::uint64_t round_ = 0;
 };
 
-class ThreadCommunicator final : public Communicator {
+class ThreadCommunicator final : public HostCommunicator {
  public:
-  ThreadCommunicator(Device& d, ThreadHub& h, int rank, Options::AllReduce algorithm)
-      : Communicator(d, h.ranks(), rank), hub_(h), algorithm_(algorithm) {}
+  ThreadCommunicator(Device& d, ThreadWorld& w, Options::AllReduce algorithm)
+      : HostCommunicator(d, w, Collectives::memory), hub_(w.hub()), algorithm_(algorithm) {}
   std::uint64_t moved_bytes() const override {
     return hub_.slots_[static_cast<std::size_t>(rank())].moved;
   }
@@ -85,15 +90,12 @@ class ThreadCommunicator final : public Communicator {
   }
 
  private:
-  void do_all_reduce(View inout, Reduce::Op, int label) override;
-  void do_reduce_scatter(View whole, View mine, Reduce::Op, int label) override;
-  void do_all_gather(ConstView mine, View whole, int label) override;
+  void all_reduce_here(View inout, Reduce::Op) override;
+  void reduce_scatter_here(View whole, View mine, Reduce::Op) override;
+  void all_gather_here(ConstView mine, View whole) override;
 
-  // These run on the thread of the communication queue.
-  std::int64_t enter(Verb, ConstView,
-                     int label);  // returns the time spent waiting for the last rank
+  void enter(Verb, ConstView);  // publishes the view and waits for everybody
   void meet();
-  void leave();
   ConstView theirs(int rank, Range, DType) const;
   void moved(int from, std::size_t bytes) {
     hub_.slots_[static_cast<std::size_t>(from)].moved += bytes;

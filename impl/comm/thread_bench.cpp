@@ -66,7 +66,7 @@ class RankBench {
       : b_(b),
         world_(hub, rank),
         device_(options()),
-        comm_(device_, hub, rank,
+        comm_(device_, world_,
               b.which == all_reduce_direct ? Options::AllReduce::direct
                                            : Options::AllReduce::composed) {
     for (std::size_t i = 0; i < b.sets(); ++i)

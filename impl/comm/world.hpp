@@ -1,10 +1,12 @@
 #pragma once
 // Who are the ranks, and how do they die together? World is not the transport: it exchanges a few
 // host bytes that nobody counts, and carries the first failure to every wait of every rank.
+#include <atomic>
 #include <string>
 #include <vector>
 
 #include "kernels/error.hpp"
+#include "profilers/words.hpp"
 
 namespace shardmark {
 
@@ -18,6 +20,15 @@ class PeerFailed : public Error {
   using Error::Error;
 };
 
+// What a rank is doing, for the sentence when one of them dies or is waited for; read from other
+// threads.
+struct Activity {
+  std::atomic<int> step{-1}, verb{-1}, label{0};  // verb -1: in no collective
+  std::atomic<std::uint64_t> calls{0};            // collectives entered
+  std::atomic<std::int64_t> waited_ns{0};         // for peers, without any progress, just now
+  std::string text() const;  // "17 collectives, in reduce_scatter of segment 3, step 4"
+};
+
 class World {
  public:
   virtual ~World() = default;
@@ -27,6 +38,10 @@ class World {
       const std::string& mine) = 0;         // collective; everybody gets all, by rank
   virtual void fail(Failure) noexcept = 0;  // the first one wins
   virtual void check() const = 0;           // throws PeerFailed if someone failed
+  // All ranks run under one kernel, so that their monotonic clocks are one.
+  virtual bool one_clock() const { return true; }
+  virtual Activity& activity() = 0;            // of this rank
+  virtual std::string last_words() const = 0;  // what each rank that is visible from here is doing
 };
 
 }  // namespace shardmark

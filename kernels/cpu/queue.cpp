@@ -6,9 +6,17 @@ namespace shardmark {
 
 void CpuQueue::execute(const Op& op) {
   if (const auto* transfer = std::get_if<Transfer>(&op))
-    current_.skew_ns += transfer->body();
+    transfer->body();
   else
     cpu::run(op, context_.threads);
+}
+
+Interval CpuQueue::interval(Phase phase, int label, Event after) {
+  waited_for_ = waited_for_ | after;
+  Interval i;
+  i.phase = phase, i.label = label, i.step = context_.step;
+  i.after = {waited_for_.ticket(0), waited_for_.ticket(1)};
+  return i;
 }
 
 void CpuQueue::open(const Interval& i) {
@@ -35,7 +43,7 @@ void InlineQueue::do_begin(Phase phase, int label, Event after) {
   check();  // a rank that only computes must notice, too, when another one has failed
   wait(after);
   open_ = true;
-  open({0, 0, phase, label, context_.step, 0});
+  open(interval(phase, label, after));
 }
 
 Event InlineQueue::do_end() {
@@ -62,10 +70,13 @@ void WorkerQueue::stop() {
 }
 
 void WorkerQueue::run(Op op) { push(std::move(op)); }
-void WorkerQueue::wait(Event e) { push(e); }
+void WorkerQueue::wait(Event e) {
+  waited_for_ = waited_for_ | e;
+  push(e);
+}
 
 void WorkerQueue::do_begin(Phase phase, int label, Event after) {
-  push(Begin{{0, 0, phase, label, context_.step, 0}, after});
+  push(Begin{interval(phase, label, after), after});
 }
 
 Event WorkerQueue::do_end() {

@@ -41,20 +41,25 @@ class CpuQueue : public Queue {
   virtual void check() const {
     if (context_.poll) context_.poll();
   }
-  void execute(const Op&);  // on the thread that calls
+  void execute(const Op&);                           // on the thread that calls
+  Interval interval(Phase, int label, Event after);  // not yet begun
   void open(const Interval&);
   void close();
 
   CpuQueueContext& context_;
   cpu::Signal completed_;
   Interval current_;
+  Event waited_for_ = Event::none();  // by everything that is enqueued from here on
 };
 
 class InlineQueue final : public CpuQueue {
  public:
   using CpuQueue::CpuQueue;
   void run(Op op) override;
-  void wait(Event e) override { context_.wait_for(e); }
+  void wait(Event e) override {
+    waited_for_ = waited_for_ | e;
+    context_.wait_for(e);
+  }
   std::uint64_t enqueued() const override { return completed_.value(); }
 
  private:

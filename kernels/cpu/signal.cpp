@@ -11,10 +11,10 @@
 namespace shardmark::cpu {
 namespace {
 
-constexpr long nap_ns = 50'000'000;  // a sleeper that nobody wakes looks around this often
+constexpr std::int64_t nap_ns = 50'000'000;  // a sleeper that nobody wakes looks around this often
 
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
-  const timespec timeout{0, nap_ns};
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t ns) {
+  const timespec timeout{ns / 1'000'000'000, ns % 1'000'000'000};
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected,
           &timeout, nullptr, 0);
 }
@@ -52,12 +52,21 @@ void Signal::wait(std::uint64_t at_least, const Poll& poll) const {
   while (true) {
     if (poll) poll();
     const std::uint32_t seen = epoch_.load(std::memory_order_seq_cst);
-    if (value() >= at_least) return;
-    sleepers_.fetch_add(1, std::memory_order_seq_cst);
-    futex_wait(epoch_, seen);  // returns at once if raise() came in between
-    sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+    sleep(seen, at_least, nap_ns);
     if (value() >= at_least) return;
   }
+}
+
+void Signal::sleep(std::uint32_t seen, std::uint64_t at_least, std::int64_t ns) const {
+  if (value() >= at_least) return;
+  sleepers_.fetch_add(1, std::memory_order_seq_cst);
+  futex_wait(epoch_, seen, ns);  // returns at once if raise() came in between
+  sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void Signal::wait_until(std::uint64_t at_least, std::int64_t until_ns) const {
+  const std::uint32_t seen = epoch_.load(std::memory_order_seq_cst);
+  if (const std::int64_t ns = until_ns - now_ns(); ns > 0) sleep(seen, at_least, ns);
 }
 
 }  // namespace shardmark::cpu

@@ -16,8 +16,11 @@ class Signal {
   std::uint64_t value() const { return value_.load(std::memory_order_acquire); }
   void raise(std::uint64_t by = 1);  // safe from several threads
   void wait(std::uint64_t at_least, const Poll& poll) const;
+  // Asleep until then (now_ns()) or until the counter is there; may wake earlier.
+  void wait_until(std::uint64_t at_least, std::int64_t until_ns) const;
 
  private:
+  void sleep(std::uint32_t seen, std::uint64_t at_least, std::int64_t ns) const;
   std::atomic<std::uint64_t> value_{0};
   mutable std::atomic<std::uint32_t> epoch_{0};
   mutable std::atomic<std::uint32_t> sleepers_{0};

@@ -1,0 +1,243 @@
+#include "impl/comm/mpi.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+#include "impl/comm/link_transport.hpp"
+#include "impl/comm/mpi_wire.hpp"
+#include "impl/comm/ring.hpp"
+
+namespace shardmark::mpi {
+namespace {
+
+constexpr int tell_tag = 2, group_tag = 3;
+
+std::string first_line(const char* file) {
+  std::string line;
+  std::ifstream in(file);
+  std::getline(in, line);
+  return line;
+}
+
+// Processes of one kernel have one monotonic clock, unless their time namespace moves it.
+struct Machine {
+  std::string kernel = first_line("/proc/sys/kernel/random/boot_id");
+  std::string clock;
+  Machine() {
+    char link[64] = {};
+    if (::readlink("/proc/self/ns/time", link, sizeof link - 1) > 0) clock = link;
+  }
+};
+
+// One communicator of MPI, for its own kind of messages.
+class Comm {
+ public:
+  Comm(int size, int number) {
+    MPI_Group world, some;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    int range[1][3] = {{0, size - 1, 1}};
+    MPI_Group_range_incl(world, 1, range, &some);
+    const int code = MPI_Comm_create_group(MPI_COMM_WORLD, some, group_tag + number, &comm_);
+    MPI_Group_free(&some);
+    MPI_Group_free(&world);
+    check(code, "MPI_Comm_create_group");
+    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  }
+  ~Comm() { MPI_Comm_free(&comm_); }
+  Comm(const Comm&) = delete;
+  Comm& operator=(const Comm&) = delete;
+  MPI_Comm get() const { return comm_; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+void rest(std::int64_t until_ns) {
+  if (const std::int64_t ns = until_ns - now_ns(); ns > 0)
+    ::usleep(static_cast<useconds_t>(ns / 1000));
+  else
+    std::this_thread::yield();
+}
+
+class MpiGroup final : public Group {
+ public:
+  MpiGroup(int size, double timeout_s, FailureSink sink)
+      : talk_(size, 0),
+        carry_(size, 1),
+        timeout_s_(timeout_s),
+        sink_(std::move(sink)),
+        size_(size) {
+    MPI_Comm_rank(talk_.get(), &rank_);
+    const Machine mine;
+    std::set<std::string> clocks;
+    for (const std::string& kernel : gather(mine.kernel)) {
+      clocks.insert(kernel);
+      if (kernel == mine.kernel) ++here_;
+    }
+    one_kernel_ = clocks.size() == 1;
+    clocks.clear();
+    for (const std::string& clock : gather(mine.clock)) clocks.insert(clock);
+    one_clock_ = one_kernel_ && clocks.size() == 1;
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  bool one_clock() const override { return one_clock_; }
+  int ranks_on_this_host() const override { return here_; }
+  Activity& activity() override { return activity_; }
+  std::string last_words() const override {
+    return fmt::format("rank {}: {}", rank_, activity_.text());
+  }
+  void check() const override {}  // a rank that fails takes the whole job with it
+
+  void fail(Failure f) noexcept override {
+    if (failed_.exchange(true)) return;
+    if (sink_) sink_(f);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+
+  std::vector<std::string> gather(const std::string& mine) override {
+    const auto n = static_cast<std::size_t>(size_);
+    const int length = static_cast<int>(mine.size());
+    std::vector<int> lengths(n), begins(n);
+    MPI_Request request;
+    mpi::check(
+        MPI_Iallgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, talk_.get(), &request),
+        "MPI_Iallgather");
+    finish(request);
+    for (std::size_t r = 1; r < n; ++r) begins[r] = begins[r - 1] + lengths[r - 1];
+    std::string all(static_cast<std::size_t>(begins[n - 1] + lengths[n - 1]), '\0');
+    mpi::check(MPI_Iallgatherv(mine.data(), length, MPI_BYTE, all.data(), lengths.data(),
+                               begins.data(), MPI_BYTE, talk_.get(), &request),
+               "MPI_Iallgatherv");
+    finish(request);
+    std::vector<std::string> out;
+    for (std::size_t r = 0; r < n; ++r)
+      out.push_back(
+          all.substr(static_cast<std::size_t>(begins[r]), static_cast<std::size_t>(lengths[r])));
+    return out;
+  }
+
+  std::unique_ptr<Communicator> communicator(Device& d, Collectives made_by,
+                                             std::optional<Link> link, double timeout_s,
+                                             bool spin) override {
+    if (made_by == Collectives::memory)
+      throw InputError("processes cannot read each other's memory; they may use ring or library");
+    if (made_by == Collectives::library) {
+      if (link) throw InputError("a link carries messages: it needs the collectives of the ring");
+      return std::make_unique<LibraryCommunicator>(d, *this, carry_.get(), timeout_s);
+    }
+    std::unique_ptr<Transport> transport = std::make_unique<MpiTransport>(carry_.get());
+    if (link) transport = std::make_unique<LinkTransport>(std::move(transport), *link);
+    RingOptions o;
+    o.timeout_s = timeout_s;
+    // Without overlap nobody computes meanwhile, and staying awake costs nobody anything.
+    const bool overlap = &d.comm() != &d.compute();
+    o.patience_ns = spin || !overlap ? 2'000'000 : 30'000;
+    return std::make_unique<RingCommunicator>(d, *this, std::move(transport), o);
+  }
+
+ private:
+  void finish(MPI_Request& request) {
+    Wait wait(*this, timeout_s_, "an exchange of host bytes");
+    for (int done = 0; !done;) {
+      mpi::check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      if (!done) rest(wait.rest_until(1'000'000));
+    }
+  }
+
+  Comm talk_, carry_;
+  double timeout_s_;
+  FailureSink sink_;
+  int rank_ = 0, size_ = 1, here_ = 0;
+  bool one_kernel_ = false, one_clock_ = false;
+  Activity activity_;
+  std::atomic<bool> failed_{false};
+};
+
+}  // namespace
+
+bool built() { return true; }
+
+std::string library() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  MPI_Get_library_version(text, &length);  // may be called before MPI_Init
+  const std::string all(text, static_cast<std::size_t>(length));
+  // "Open MPI v4.1.4, package: Debian OpenMPI, ident: ..."
+  std::string name = all.substr(0, all.find_first_of(",\n"));
+  if (const auto v = name.find(" v"); v != name.npos) name.erase(v + 1, 1);
+  return name;
+}
+
+std::optional<int> launched() {
+  for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"})
+    if (const char* text = std::getenv(size)) return std::atoi(text);
+  // Slurm sets these for every step, also for an interactive shell that no rank runs in.
+  if (std::getenv("PMIX_RANK") || std::getenv("SLURM_PMI_FD"))
+    if (const char* text = std::getenv("SLURM_STEP_NUM_TASKS")) return std::atoi(text);
+  return std::nullopt;
+}
+
+struct Session::State {
+  int rank = 0, size = 1;
+};
+
+Session::Session() : state_(std::make_unique<State>()) {
+  int provided = 0;
+  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+  require(provided >= MPI_THREAD_SERIALIZED, "this MPI library can be used by one thread only");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(MPI_COMM_WORLD, &state_->rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &state_->size);
+}
+
+Session::~Session() { MPI_Finalize(); }
+
+int Session::rank() const { return state_->rank; }
+int Session::size() const { return state_->size; }
+
+std::unique_ptr<Group> Session::group(int size, double timeout_s, FailureSink sink) {
+  require(size >= 1 && size <= state_->size, "a group cannot have more ranks than the world");
+  return std::make_unique<MpiGroup>(size, timeout_s, std::move(sink));
+}
+
+void Session::tell(const std::string& text) {
+  std::vector<MPI_Request> requests(static_cast<std::size_t>(state_->size) - 1);
+  for (int r = 1; r < state_->size; ++r)
+    check(MPI_Isend(text.data(), static_cast<int>(text.size()), MPI_BYTE, r, tell_tag,
+                    MPI_COMM_WORLD, &requests[static_cast<std::size_t>(r) - 1]),
+          "MPI_Isend");
+  for (int done = 0; !done;) {
+    check(
+        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
+        "MPI_Testall");
+    if (!done) rest(now_ns() + 100'000);
+  }
+}
+
+std::string Session::listen() {
+  constexpr std::int64_t nap_ns = 2'000'000;  // long enough to cost nothing, short for a cell
+  MPI_Status status;
+  for (int here = 0; !here;) {
+    check(MPI_Iprobe(0, tell_tag, MPI_COMM_WORLD, &here, &status), "MPI_Iprobe");
+    if (!here) rest(now_ns() + nap_ns);
+  }
+  int length = 0;
+  MPI_Get_count(&status, MPI_BYTE, &length);
+  std::string text(static_cast<std::size_t>(length), '\0');
+  check(MPI_Recv(text.data(), length, MPI_BYTE, 0, tell_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+        "MPI_Recv");
+  return text;
+}
+
+void Session::abort(int exit_code) {
+  MPI_Abort(MPI_COMM_WORLD, exit_code);
+  ::_exit(exit_code);
+}
+
+}  // namespace shardmark::mpi

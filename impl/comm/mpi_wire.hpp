@@ -1,0 +1,77 @@
+#pragma once
+// How do ranks that are processes exchange arrays? Messages to neighbours for our ring, or the
+// library's own collectives.
+#include <mpi.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "impl/comm/host.hpp"
+#include "impl/comm/transport.hpp"
+
+namespace shardmark::mpi {
+
+void check(int code, const char* call);  // throws Error with the library's own words
+
+class MpiTransport final : public Transport {
+ public:
+  explicit MpiTransport(MPI_Comm);  // of its own: nobody else's messages are on it
+  void send(ConstView) override;
+  void receive(View) override;
+  std::uint64_t sent() override;
+  std::uint64_t received() override;
+  void rest(std::int64_t until_ns) override;
+  std::uint64_t moved_bytes() const override { return moved_; }
+
+ private:
+  struct Incoming {
+    MPI_Request request;
+    std::size_t bytes;
+  };
+  MPI_Comm comm_;
+  int next_ = 0, before_ = 0;
+  std::deque<MPI_Request> sends_;
+  std::deque<Incoming> receives_;
+  std::uint64_t sent_ = 0, received_ = 0, moved_ = 0;
+};
+
+// Fails the world when a blocking call takes too long: nothing can be asked inside of one. A
+// process that was stopped in between has not waited.
+class Watchdog {
+ public:
+  Watchdog(World&, double timeout_s);
+  ~Watchdog();
+  void enter(const char* call);
+  void leave();
+
+ private:
+  void watch();
+  World& world_;
+  double timeout_s_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const char* call_ = nullptr;
+  std::uint64_t entered_ = 0;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+// MPI_Allreduce, MPI_Reduce_scatter, MPI_Allgather. The mean is the library's sum, divided here.
+class LibraryCommunicator final : public HostCommunicator {
+ public:
+  LibraryCommunicator(Device&, World&, MPI_Comm, double timeout_s);
+  std::uint64_t moved_bytes() const override { return 0; }
+  std::string_view moved_witness() const override { return ""; }  // what it moves, it keeps
+
+ private:
+  void all_reduce_here(View inout, Reduce::Op) override;
+  void reduce_scatter_here(View whole, View mine, Reduce::Op) override;
+  void all_gather_here(ConstView mine, View whole) override;
+
+  MPI_Comm comm_;
+  Watchdog watchdog_;
+};
+
+}  // namespace shardmark::mpi

@@ -1,0 +1,54 @@
+#pragma once
+// How does an array go once around? Reduce-scatter and all-gather on a ring (Patarasuk and Yuan
+// 2009), all-reduce as the two of them, pipelined: an array is cut into N parts, a part into
+// chunks, and a chunk is passed on as soon as it is here, while others are on their way.
+#include <memory>
+
+#include "impl/claim.hpp"
+#include "impl/comm/host.hpp"
+#include "impl/comm/transport.hpp"
+
+namespace shardmark {
+
+struct RingOptions {
+  std::size_t chunk_bytes = 128 << 10;
+  std::size_t window = 8;  // messages on their way in each direction
+  double timeout_s = 60;
+  std::int64_t patience_ns = 0;  // how long a wait stays awake before it naps
+};
+
+class RingCommunicator final : public HostCommunicator {
+ public:
+  RingCommunicator(Device&, World&, std::unique_ptr<Transport>, RingOptions = {});
+  std::uint64_t moved_bytes() const override { return transport_->moved_bytes(); }
+  std::string_view moved_witness() const override {
+    return "chunks that the ring handed to its transport";
+  }
+  // The landing places of chunks that are still to be added.
+  static void claim(Claim&, int ranks, RingOptions = {});
+
+ private:
+  // One turn: in round s (of N - 1) rank r sends part first - s and receives part first - 1 - s.
+  struct Turn {
+    View whole;        // N parts, as part_of() cuts them
+    int first;         // part that this rank sends first
+    bool adds;         // what comes is added to what is here
+    View last;         // where the part that comes last goes; empty: into whole
+    double factor;     // of the sum, at the last part
+    std::string what;  // for the sentence when a peer does not come
+  };
+  void all_reduce_here(View inout, Reduce::Op) override;
+  void reduce_scatter_here(View whole, View mine, Reduce::Op) override;
+  void all_gather_here(ConstView mine, View whole) override;
+
+  void scatter(View whole, View mine, Reduce::Op);
+  void gather(View whole);
+  void turn(const Turn&);
+  class Pipeline;
+
+  std::unique_ptr<Transport> transport_;
+  RingOptions options_;
+  Buffer landing_;
+};
+
+}  // namespace shardmark

@@ -1,0 +1,123 @@
+#include "impl/report_bytes.hpp"
+
+#include <cstring>
+#include <type_traits>
+
+namespace shardmark {
+namespace {
+
+template <class T>
+concept Plain = std::is_trivially_copyable_v<T>;
+
+// One direction each; each_field() below names the fields once for both.
+class Writer {
+ public:
+  template <Plain T>
+  void operator()(const T& v) {
+    bytes.append(reinterpret_cast<const char*>(&v), sizeof v);
+  }
+  void operator()(const std::string& s) {
+    (*this)(s.size());
+    bytes += s;
+  }
+  template <class T>
+  void operator()(const std::vector<T>& v) {
+    (*this)(v.size());
+    for (const T& x : v) (*this)(x);
+  }
+  template <class K, class V>
+  void operator()(const std::map<K, V>& m) {
+    (*this)(m.size());
+    for (const auto& [k, v] : m) {
+      (*this)(k.first);
+      (*this)(k.second);
+      (*this)(v);
+    }
+  }
+  std::string bytes;
+};
+
+class Reader {
+ public:
+  explicit Reader(const std::string& b) : bytes_(b) {}
+  template <Plain T>
+  void operator()(T& v) {
+    require(bytes_.size() - at_ >= sizeof v, "a rank's report came in pieces");
+    std::memcpy(&v, bytes_.data() + at_, sizeof v);
+    at_ += sizeof v;
+  }
+  void operator()(std::string& s) {
+    const std::size_t n = count();
+    s = bytes_.substr(at_, n);
+    at_ += n;
+  }
+  template <class T>
+  void operator()(std::vector<T>& v) {
+    v.resize(count());
+    for (T& x : v) (*this)(x);
+  }
+  template <class K, class V>
+  void operator()(std::map<K, V>& m) {
+    for (std::size_t left = count(); left > 0; --left) {
+      K k;
+      (*this)(k.first);
+      (*this)(k.second);
+      (*this)(m[k]);
+    }
+  }
+  bool at_end() const { return at_ == bytes_.size(); }
+
+ private:
+  std::size_t count() {
+    std::size_t n = 0;
+    (*this)(n);
+    require(n <= bytes_.size() - at_, "a rank's report came in pieces");
+    return n;
+  }
+  const std::string& bytes_;
+  std::size_t at_ = 0;
+};
+
+template <class Report, class F>
+void each_field(Report& r, F& field) {
+  field(r.steps);
+  field(r.loss);
+  field(r.norm_before);
+  field(r.norm_after);
+  field(r.skipped_steps);
+  field(r.loop_ns);
+  field(r.held);
+  field(r.held_by_step);
+  field(r.peak_bytes);
+  field(r.traffic_by_step);
+  field(r.left_over);
+  field(r.parameter_hash);
+  field(r.moved_bytes);
+  field(r.products_ns);
+  field(r.moved_witness);
+  field(r.parameters);
+  field(r.ideal);
+  field(r.counted);
+  field(r.interface_mtu);
+  field(r.host);
+  field(r.resident_before_bytes);
+  field(r.resident_peak_bytes);
+}
+
+}  // namespace
+
+std::string packed(const RankReport& r) {
+  Writer w;
+  each_field(r, w);
+  return std::move(w.bytes);
+}
+
+RankReport unpacked(const std::string& bytes) {
+  RankReport r;
+  Reader in(bytes);
+  each_field(r, in);
+  require(in.at_end(), "a rank's report is longer than a report");
+  return r;
+}
+
+}  // namespace shardmark

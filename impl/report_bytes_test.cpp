@@ -1,0 +1,75 @@
+// Does a report survive its way to another process, every field of it?
+#include "impl/report_bytes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace shardmark {
+namespace {
+
+RankReport full() {
+  RankReport r;
+  r.steps.resize(2);
+  r.steps[1].phase_ns[2] = 7;
+  r.steps[1].skew_ns = 8;
+  r.loss = {1.5, 2.5};
+  r.norm_before = {3};
+  r.norm_after = {4};
+  r.skipped_steps = 5;
+  r.loop_ns = 6;
+  r.held[{Tag::gradient, DType::f32}] = 9;
+  r.held_by_step = {r.held, {}};
+  r.peak_bytes = 10;
+  r.traffic_by_step.resize(1);
+  r.traffic_by_step[0][{Verb::all_gather, DType::f64}] = {1, 2, 3};
+  r.left_over[{Tag::bucket, DType::f32}] = 11;
+  r.parameter_hash = 12;
+  r.moved_bytes = 13;
+  r.products_ns = 14;
+  r.moved_witness = "somebody";
+  r.parameters = {15, 16};
+  r.ideal.resize(1);
+  r.ideal[0].hidden_ns = 17;
+  r.counted = {{18, 19}};
+  r.interface_mtu = 20;
+  r.host = "h";
+  r.resident_before_bytes = 21;
+  r.resident_peak_bytes = 22;
+  return r;
+}
+
+TEST(ReportBytes, NothingIsLost) {
+  const RankReport r = unpacked(packed(full()));
+  EXPECT_EQ(r.steps[1].of(static_cast<Phase>(2)), 7);
+  EXPECT_EQ(r.steps[1].skew_ns, 8);
+  EXPECT_EQ(r.loss, full().loss);
+  EXPECT_EQ(r.norm_before, full().norm_before);
+  EXPECT_EQ(r.norm_after, full().norm_after);
+  EXPECT_EQ(r.skipped_steps, 5);
+  EXPECT_EQ(r.loop_ns, 6);
+  EXPECT_EQ(r.held, full().held);
+  EXPECT_EQ(r.held_by_step, full().held_by_step);
+  EXPECT_EQ(r.peak_bytes, 10u);
+  EXPECT_EQ(r.traffic_by_step, full().traffic_by_step);
+  EXPECT_EQ(r.left_over, full().left_over);
+  EXPECT_EQ(r.parameter_hash, 12u);
+  EXPECT_EQ(r.moved_bytes, 13u);
+  EXPECT_EQ(r.products_ns, 14);
+  EXPECT_EQ(r.moved_witness, "somebody");
+  EXPECT_EQ(r.parameters, full().parameters);
+  EXPECT_EQ(r.ideal.at(0).hidden_ns, 17);
+  EXPECT_EQ(r.counted.at(0).packets, 19u);
+  EXPECT_EQ(r.interface_mtu, 20);
+  EXPECT_EQ(r.host, "h");
+  EXPECT_EQ(r.resident_before_bytes, 21u);
+  EXPECT_EQ(r.resident_peak_bytes, 22u);
+}
+
+TEST(ReportBytes, PiecesAreRefused) {
+  const std::string whole = packed(full());
+  for (const std::size_t n : {std::size_t{0}, std::size_t{7}, whole.size() / 2, whole.size() - 1})
+    EXPECT_THROW(unpacked(whole.substr(0, n)), Error) << n;
+  EXPECT_THROW(unpacked(whole + "x"), Error);
+}
+
+}  // namespace
+}  // namespace shardmark
