@@ -11,7 +11,7 @@
 namespace shardmark {
 
 struct RingOptions {
-  std::size_t chunk_bytes = 128 << 10;
+  std::size_t chunk_bytes = 256 << 10;
   std::size_t window = 8;  // messages on their way in each direction
   double timeout_s = 60;
   std::int64_t patience_ns = 0;  // how long a wait stays awake before it naps
