@@ -72,6 +72,13 @@ std::string number_or_why(const json& in, const char* key, Notes& notes, std::st
   return missing;
 }
 
+std::string witness_of(const json& record) {
+  const json& traffic = record.at("traffic");
+  const json witness = traffic.value("moved_over_volume_witness", json());
+  if (witness.is_string()) return witness;
+  return traffic["moved_bytes"].is_array() ? "transport" : "";
+}
+
 std::string Notes::number(std::size_t n) {
   constexpr const char* digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
   std::string text;

@@ -1,5 +1,6 @@
 #pragma once
-// Which columns does the table have? One function a block: time, overlap, rates, bytes, traffic.
+// Which columns does the table have? One function a block: time, communication, overlap, rates,
+// bytes, traffic.
 #include <functional>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
@@ -49,9 +50,18 @@ std::string check_marks(const Row&, std::initializer_list<const char*> checks, N
 std::string number_or_why(const nlohmann::json& in, const char* key, Notes&, std::string& marks,
                           const std::function<std::string(double)>& written);
 
+// A part of the median step, such as "forward", that no record lacks; and the decimals in which
+// this group's times are written.
+double part_ms(const Row&, const std::string& part);
+int decimals_of_ms(const Group&);
+// The witness that is furthest from the accounting: interface, transport; empty where nobody
+// counted.
+std::string witness_of(const nlohmann::json& record);
+
 // Each is empty where the group has nothing to show in it.
 std::string time_block(const Group&, Notes&, std::size_t columns);
-std::string overlap_block(const Group&, std::size_t columns);
+std::string communication_block(const Group&, Notes&, std::size_t columns);
+std::string overlap_block(const Group&, Notes&, std::size_t columns);
 std::string rates_block(const Group&, const std::vector<Finding>&, Notes&, std::size_t columns);
 std::string bytes_block(const Group&, Notes&, std::size_t columns);
 std::string traffic_block(const Group&, Notes&, std::size_t columns);

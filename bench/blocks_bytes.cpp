@@ -1,6 +1,7 @@
 // Which columns do the blocks of memory and traffic have? See blocks.hpp.
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "bench/blocks.hpp"
 #include "bench/units.hpp"
@@ -66,6 +67,21 @@ bool is_parameter(const json& called) {
 }
 bool is_any(const json&) { return true; }
 
+// What the best witness saw leave rank 0 in a step; none where nobody counted.
+std::optional<double> moved_a_step(const json& record) {
+  const json& traffic = record["traffic"];
+  const std::string witness = witness_of(record);
+  double moved = 0, steps = 0;
+  if (witness == "interface") {
+    moved = traffic["interface"]["by_rank"][0]["payload_bytes"];
+    steps = traffic["interface"]["steps"];
+  } else if (witness == "transport") {
+    moved = traffic["moved_bytes"][0];
+    steps = traffic["total_steps"];
+  }
+  return steps > 0 ? std::optional(moved / steps) : std::nullopt;
+}
+
 // One unit for the whole block, by its largest value.
 struct Scale {
   DecimalUnit unit;
@@ -123,13 +139,15 @@ std::string traffic_block(const Group& group, Notes& notes, std::size_t columns)
     const json& called = traffic["called"];
     const Row* ddp = group.find("ddp", row.overlap);
     Values v;
-    std::string moved = missing;
-    const json witnessed = traffic["moved_bytes"].is_array() ? traffic["moved_bytes"][0] : json();
-    if (witnessed.is_number() && traffic["total_steps"].get<double>() > 0)
-      moved = in(witnessed.get<double>() / traffic["total_steps"].get<double>());
-    else
+    const auto per_step = moved_a_step(*row.shown);
+    if (!per_step)
       v.marks +=
           notes.mark("no moved_bytes: " + traffic.value("moved_bytes_reason", "no reason given"));
+    // One rank sends nothing, and nothing is no part of nothing.
+    const std::string over = volume(row) == 0 || !per_step
+                                 ? missing
+                                 : number_or_why(traffic, "moved_over_volume", notes, v.marks,
+                                                 [](double share) { return fixed(share, 4); });
     v.marks += check_marks(row, {"traffic_exact", "moved_agrees"}, notes);
     v.cells = {in(sum(called, "volume_bytes", is_gradient)),
                in(sum(called, "volume_bytes", is_parameter)),
@@ -137,12 +155,13 @@ std::string traffic_block(const Group& group, Notes& notes, std::size_t columns)
                in(sum(called, "exact_volume_bytes", is_any)),
                in(sum(called, "textbook_volume_bytes", is_any)),
                ratio(volume(row), ddp && ddp->shown ? volume(*ddp) : 0),
-               moved,
+               per_step ? in(*per_step) : missing,
+               over,
                grouped(sum(called, "calls", is_any))};
     return v;
   };
-  const Cells rest = {"gradients", "parameters", "sum",   "exact",
-                      "textbook",  "/ddp",       "moved", "calls"};
+  const Cells rest = {"gradients", "parameters", "sum",       "exact", "textbook",
+                      "/ddp",      "moved",      "moved/vol", "calls"};
   return without_twins(group, rest, values, "TRAFFIC, " + in.unit.name).text(columns);
 }
 

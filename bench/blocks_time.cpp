@@ -15,7 +15,10 @@ using nlohmann::json;
 
 namespace {
 
-bool failed(const json* record) { return (*record)["status"] == "failed"; }
+// started: and then nothing more was heard of it.
+bool failed(const json* record) {
+  return (*record)["status"] == "failed" || (*record)["status"] == "started";
+}
 bool some_failed(const Row& row) {
   return std::any_of(row.not_ok.begin(), row.not_ok.end(), failed);
 }
@@ -49,16 +52,6 @@ std::string finding_marks(const Row& row, const std::vector<Finding>& findings, 
   return marks;
 }
 
-double part_ms(const Row& row, const std::string& part) {
-  return (*row.shown)["time"]["median"][part + "_ns"].get<double>() * 1e-6;
-}
-
-int decimals_of_ms(const Group& group) {
-  double largest = 0;
-  for (const Row& row : group.rows) largest = std::max(largest, row.high_ns * 1e-6);
-  return largest < 10 ? 2 : largest < 1000 ? 1 : 0;
-}
-
 }  // namespace
 
 std::string time_block(const Group& group, Notes& notes, std::size_t columns) {
@@ -89,29 +82,6 @@ std::string time_block(const Group& group, Notes& notes, std::size_t columns) {
     for (const std::string& part : parts)
       cells.push_back(row.shown ? fixed(part_ms(row, part), decimals) : missing);
     block.rows.push_back(cells);
-  }
-  return block.text(columns);
-}
-
-std::string overlap_block(const Group& group, std::size_t columns) {
-  const int decimals = decimals_of_ms(group);
-  Block block{{"OVERLAP, ms", "step off", "step on", "net gain", "gain %", "backward off",
-               "backward on", "hidden"},
-              1,
-              {}};
-  for (const Row& off : group.rows) {
-    const Row* on = group.find(off.strategy, true);
-    if (off.overlap || !off.shown || !on || !on->shown) continue;
-    const auto ms = [&](const Row& row, const char* part) {
-      return fixed(part_ms(row, part), decimals);
-    };
-    const double gain = off.step_ns() - on->step_ns();
-    // One of the two is enough to make their difference another than on cores of their own.
-    const std::string mark = crowded_mark(off).empty() ? crowded_mark(*on) : crowded_mark(off);
-    block.rows.push_back({off.strategy + mark, ms(off, "step"), ms(*on, "step"),
-                          (indistinct(off, *on) ? "≈ " : "") + fixed(gain * 1e-6, decimals),
-                          fixed(100 * gain / off.step_ns(), 1), ms(off, "backward"),
-                          ms(*on, "backward"), ms(*on, "hidden")});
   }
   return block.text(columns);
 }

@@ -3,14 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 
-#include "bench/embedded.hpp"
-#include "bench/registry.hpp"
+#include "bench/link_text.hpp"
 #include "bench/suite.hpp"
 #include "bench/text.hpp"
-#include "impl/inject.hpp"
-#include "impl/models/registry.hpp"
 
 namespace shardmark {
 
@@ -26,6 +25,11 @@ void each_field(C& c, F&& field) {
   field("strategy", c.strategy);
   field("device", c.device);
   field("comm", c.comm);
+  field("collectives", c.collectives);
+  field("link", c.link);
+  field("launcher", c.launcher);
+  field("interface", c.interface);
+  field("network", c.network);
   field("ranks", c.ranks);
   field("threads_per_rank", c.threads_per_rank);
   field("overlap", c.overlap);
@@ -41,6 +45,7 @@ void each_field(C& c, F&& field) {
   field("data", c.data);
   field("bucket_bytes", c.bucket_bytes);
   field("buckets", c.buckets);
+  field("prefetch", c.prefetch);
   field("timeout_s", c.timeout_s);
   field("comm_timeout_s", c.comm_timeout_s);
   field("inject", c.inject);
@@ -53,6 +58,19 @@ std::string data_text(const std::vector<std::string>& files) {
   const std::string all = join(names, "+");
   const std::string paths = join(files, "+");
   return all == paths ? all : all + "~" + hex16(fnv1a64(paths)).substr(0, 4);
+}
+
+// Free text as a part of an id: letters, digits and dots; where that loses something, so does a
+// hash of the whole.
+std::string short_text(const std::string& text) {
+  std::string kept;
+  for (const char c : text) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_';
+    if (plain) kept += c;
+    if (!plain && !kept.empty() && kept.back() != '-') kept += '-';
+  }
+  if (kept == text) return text;
+  return kept.substr(0, 24) + "~" + hex16(fnv1a64(text)).substr(0, 4);
 }
 
 // A file is not typed by flags, so their bounds have not been looked at: they are the same ones.
@@ -69,9 +87,12 @@ void check_bounds(const Cell& c) {
       {"lr", fmt::to_string(c.lr)},
       {"seed", fmt::to_string(c.seed)},
       {"buckets", fmt::to_string(c.buckets)},
+      {"prefetch", fmt::to_string(c.prefetch)},
       {"all_reduce", c.all_reduce},
       {"device", c.device},
       {"comm", c.comm},
+      {"collectives", c.collectives},
+      {"link", c.link},
       {"timeout_s", fmt::to_string(c.timeout_s)},
       {"comm_timeout_s", fmt::to_string(c.comm_timeout_s)}};
   for (const auto& [key, value] : values) {
@@ -99,20 +120,13 @@ bool right_type(const json& value) {
   return !std::is_floating_point_v<T> || value.is_number();
 }
 
-// A bucket is at least 8 elements a rank (impl/layout.hpp); each is described in memory.
-void check_segments(const Cell& c, std::size_t parameters) {
-  if (c.bucket_bytes == 0) return;
-  constexpr std::size_t most = 1'000'000;
-  const std::size_t least = 8 * static_cast<std::size_t>(c.ranks);
-  const std::size_t segments = parameters / std::max(least, std::size_t{c.bucket_bytes / 4});
-  if (segments > most)
-    throw InputError(fmt::format(
-        "--bucket-mb is {}, which cuts the {} parameters of --model {} into {} buckets, but there "
-        "may be at most {}; give a larger one.",
-        static_cast<double>(c.bucket_bytes) * 1e-6, parameters, c.model, segments, most));
+}  // namespace
+
+std::string usual_collectives(const Cell& c) {
+  return c.comm == "thread" && c.link == "none" ? "memory" : "ring";
 }
 
-}  // namespace
+std::string usual_launcher(const Cell& c) { return c.comm == "mpi" ? "mpirun" : "none"; }
 
 std::string id_of(const Cell& c) {
   const Cell standard;
@@ -126,6 +140,12 @@ std::string id_of(const Cell& c) {
   };
   differing(&Cell::device, with("{}"));
   differing(&Cell::comm, with("{}"));
+  if (c.collectives != usual_collectives(c)) id += "/collectives-" + c.collectives;
+  differing(&Cell::link, with("link-{}"));
+  if (c.launcher != usual_launcher(c)) id += "/launcher-" + short_text(c.launcher);
+  differing(&Cell::interface, with("interface-{}"));
+  differing(&Cell::network,
+            [](const std::string& words) { return "network-" + short_text(words); });
   differing(&Cell::threads_per_rank, with("threads-{}"));
   differing(&Cell::all_reduce, with("all-reduce-{}"));
   differing(&Cell::batch, with("batch-{}"));
@@ -139,6 +159,7 @@ std::string id_of(const Cell& c) {
   differing(&Cell::data, [](const auto& files) { return "data-" + data_text(files); });
   differing(&Cell::bucket_bytes, [](std::uint64_t b) { return "bucket-" + bytes_text(b); });
   differing(&Cell::buckets, with("buckets-{}"));
+  differing(&Cell::prefetch, with("prefetch-{}"));
   differing(&Cell::memory_limit_bytes, [](std::uint64_t b) { return "memory-" + bytes_text(b); });
   differing(&Cell::timeout_s, with("timeout-{}"));
   differing(&Cell::comm_timeout_s, with("comm-timeout-{}"));
@@ -175,6 +196,8 @@ Cell cell_from_json(const json& from) {
     }
   });
   check_bounds(c);
+  if (const std::string link = canonical_link("a cell's \"link\"", c.link); link != c.link)
+    throw InputError(fmt::format("a cell's \"link\" is \"{}\", but is written {}.", c.link, link));
   if (const auto it = from.find("memory_limit_bytes"); it != from.end() && !it->is_null()) {
     if (!right_type<std::uint64_t>(*it) || *it == 0)
       throw InputError(
@@ -187,90 +210,6 @@ Cell cell_from_json(const json& from) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end())
       throw InputError(fmt::format("a cell's key \"{}\" is unknown{}", key, suggestion(key, keys)));
   return c;
-}
-
-Text load_text(const std::vector<std::string>& files) {
-  Text corpus{"built-in", {}, 0};
-  std::string all;
-  if (files.empty()) {
-    all = embedded("corpus.txt");
-  } else {
-    std::vector<std::string> names;
-    for (const std::string& f : files) {
-      const std::string text = read_whole_file("--data", f);
-      if (text.empty())
-        throw InputError(fmt::format("--data: {} is empty; give a file with some text in it.", f));
-      names.push_back(std::filesystem::path(f).filename().string());
-      all += text;
-    }
-    corpus.name = join(names, "+");
-  }
-  corpus.hash = fnv1a64(all);
-  corpus.bytes.assign(all.begin(), all.end());
-  return corpus;
-}
-
-Training training_of(const Cell& c, std::vector<std::uint8_t> corpus) {
-  Training t;
-  t.model = c.model;
-  t.strategy = c.strategy;
-  t.ranks = static_cast<int>(c.ranks);
-  t.batch = static_cast<std::size_t>(c.batch);
-  t.sequence = static_cast<std::size_t>(c.sequence);
-  t.warmup = static_cast<int>(c.warmup);
-  t.steps = static_cast<int>(c.steps);
-  t.seed = c.seed;
-  t.overlap = c.overlap;
-  t.threads_per_rank = static_cast<int>(c.threads_per_rank);
-  t.comm_timeout_s = c.comm_timeout_s;
-  t.options.accumulate = static_cast<int>(c.accumulate);
-  t.options.buckets = static_cast<int>(c.buckets);
-  t.options.bucket_elements = c.bucket_bytes / size_of(t.options.precision.wire);
-  t.options.clip = c.clip;
-  t.options.adam.lr = static_cast<float>(c.lr);
-  t.options.all_reduce =
-      c.all_reduce == "direct" ? Options::AllReduce::direct : Options::AllReduce::composed;
-  t.corpus = std::move(corpus);
-  t.inject = c.inject;
-  return t;
-}
-
-void validate(const Cell& c, std::size_t corpus_bytes) {
-  const auto strategies_known = strategy_names();
-  if (std::find(strategies_known.begin(), strategies_known.end(), c.strategy) ==
-      strategies_known.end())
-    throw InputError(fmt::format("--strategy \"{}\" is unknown; known are all, {}{}", c.strategy,
-                                 join(strategies_known, ", "),
-                                 suggestion(c.strategy, strategies_known)));
-  const auto models = model_names();
-  if (c.model.find(':') == c.model.npos &&
-      std::find(models.begin(), models.end(), c.model) == models.end())
-    throw InputError(
-        fmt::format("--model \"{}\" is unknown; known are {} and free forms such as "
-                    "gpt:layers=4,width=256,heads=8{}",
-                    c.model, join(models, ", "), suggestion(c.model, models)));
-  const auto needed = static_cast<std::size_t>(c.sequence) + 1;
-  if (corpus_bytes < needed)
-    throw InputError(
-        fmt::format("{} has {} bytes, but a sequence of {} needs at least {}: give more text or a "
-                    "shorter --sequence.",
-                    c.data.empty() ? "the built-in corpus" : "--data " + join(c.data, " "),
-                    corpus_bytes, c.sequence, needed));
-  injection(c.inject, -1);
-  try {
-    check_segments(c, make_architecture(c.model, static_cast<std::size_t>(c.sequence),
-                                        static_cast<std::size_t>(c.batch))
-                          .parameter_count());
-  } catch (const InputError& e) {
-    const std::string sentence = e.what();
-    throw InputError(sentence.starts_with("model '") ? "--" + sentence : sentence);
-  }
-  claims_of(training_of(c, std::vector<std::uint8_t>(needed)));
-}
-
-bool oversubscribed(const Cell& c, unsigned cores) {
-  const std::int64_t threads = c.ranks * (c.threads_per_rank + (c.overlap && c.ranks > 1 ? 1 : 0));
-  return threads > static_cast<std::int64_t>(cores);
 }
 
 }  // namespace shardmark

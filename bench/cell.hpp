@@ -13,7 +13,15 @@ namespace shardmark {
 struct Cell {
   std::string model = "gpt-nano";
   std::string strategy = "ddp";
-  std::string device = "cpu", comm = "thread";
+  std::string device = "cpu";
+  std::string comm = "thread";         // or mpi: ranks are processes
+  std::string collectives = "memory";  // or ring, library
+  std::string link = "none";           // an emulated one, as link_text.hpp writes it
+  // Who starts ranks that are processes: mpirun (as this program does it), a command with {ranks}
+  // in it, or given: a launcher had started this program as that many ranks. none: threads.
+  std::string launcher = "none";
+  std::string interface;  // whose counters are read; empty: nobody's
+  std::string network;    // the user's words for it
   std::int64_t ranks = 2, threads_per_rank = 1;
   bool overlap = true;
   std::string all_reduce = "composed";
@@ -25,6 +33,7 @@ struct Cell {
   std::vector<std::string> data;           // empty: the built-in corpus
   std::uint64_t bucket_bytes = 4'000'000;  // 0: a bucket a unit
   std::int64_t buckets = 2;
+  std::int64_t prefetch = 1;             // zero3: units gathered ahead
   std::uint64_t memory_limit_bytes = 0;  // 0: none
   double timeout_s = 600, comm_timeout_s = 60;
   std::string inject;  // a fault on purpose, for tests
@@ -34,6 +43,10 @@ struct Cell {
 // model/strategy/nN/overlap-on, then whatever differs from the defaults: two different cells never
 // share one.
 std::string id_of(const Cell&);
+
+// What a cell has where nobody asked for something else, by its comm and link.
+std::string usual_collectives(const Cell&);
+std::string usual_launcher(const Cell&);
 
 nlohmann::json to_json(const Cell&);
 // Throws InputError: a key that is missing, unknown or of the wrong type.
@@ -55,7 +68,9 @@ Training training_of(const Cell&, std::vector<std::uint8_t> corpus);
 // not divide, too little data. corpus_bytes: of its corpus.
 void validate(const Cell&, std::size_t corpus_bytes);
 
-// More compute and communication threads than cores.
+// More compute and communication threads than cores. Until it has run, a cell is taken to have all
+// of its ranks here; afterwards ranks_under_one_kernel (measured.hpp) says how many there were.
 bool oversubscribed(const Cell&, unsigned cores);
+bool oversubscribed(const Cell&, unsigned cores, std::int64_t ranks_here);
 
 }  // namespace shardmark

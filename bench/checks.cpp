@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "bench/record.hpp"
 
@@ -35,26 +36,46 @@ std::string family_of(const std::string& strategy) {
   return strategy;
 }
 
+// Sums in rank order repeat bit for bit; a ring adds in an order of each element's own, and a
+// library in whatever order it likes.
+bool in_rank_order(const json& record) {
+  return record["cell"].value("collectives", "memory") == "memory" &&
+         text_at(record["cell"], "comm") == "thread";
+}
+
 // What may differ between cells that compute the same.
-std::string group_of(const json& record, bool by_family) {
+json key_of(const json& record) {
   json key = record["cell"];
-  for (const char* free :
-       {"id", "overlap", "all_reduce", "bucket_bytes", "buckets", "memory_limit_bytes",
-        "memory_limit_bytes_reason", "timeout_s", "comm_timeout_s", "inject"})
+  for (const char* free : {"id", "overlap", "all_reduce", "bucket_bytes", "buckets", "prefetch",
+                           "link", "launcher", "interface", "network", "memory_limit_bytes",
+                           "memory_limit_bytes_reason", "timeout_s", "comm_timeout_s", "inject"})
     key.erase(free);
+  // Two builds, or two texts of the same name, are two experiments.
+  key["commit"] = record["commit"];
+  key["corpus"] = record["corpus"];
+  return key;
+}
+
+// Bit for bit alike.
+std::string group_of(const json& record, bool by_family) {
+  json key = key_of(record);
+  key.erase("collectives");
   if (key["accumulate"] == 1 || !by_family)
     key.erase("strategy");
   else
     key["strategy"] = family_of(text_at(key, "strategy"));
-  // Two builds, or two texts of the same name, are two experiments.
-  key["commit"] = record["commit"];
-  key["corpus"] = record["corpus"];
+  return key.dump();
+}
+
+// Alike but for rounding: whoever makes the sums, and in whatever order.
+std::string rounding_group_of(const json& record) {
+  json key = key_of(record);
+  for (const char* free : {"strategy", "comm", "collectives"}) key.erase(free);
   return key.dump();
 }
 
 bool compared(const json& record) {
-  return text_at(record, "status") == "ok" && text_at(record["cell"], "comm") == "thread" &&
-         record["training"].is_object();
+  return text_at(record, "status") == "ok" && record["training"].is_object();
 }
 
 using Groups = std::map<std::string, std::vector<const json*>>;
@@ -62,7 +83,19 @@ using Groups = std::map<std::string, std::vector<const json*>>;
 Groups groups_of(const std::vector<json>& records, bool by_family = true) {
   Groups groups;
   for (const json& r : records)
-    if (compared(r)) groups[group_of(r, by_family)].push_back(&r);
+    if (compared(r) && in_rank_order(r)) groups[group_of(r, by_family)].push_back(&r);
+  return groups;
+}
+
+// Only those in which something has been added in another order.
+Groups rounding_groups_of(const std::vector<json>& records) {
+  Groups groups;
+  for (const json& r : records)
+    if (compared(r)) groups[rounding_group_of(r)].push_back(&r);
+  std::erase_if(groups, [](const auto& group) {
+    return std::all_of(group.second.begin(), group.second.end(),
+                       [](const json* r) { return in_rank_order(*r); });
+  });
   return groups;
 }
 
@@ -77,12 +110,14 @@ std::string text_of(const json& record) {
   return fmt::format("{} in round {}", id_at(record), record["round"].dump());
 }
 
-// Squares may be added in another order: with other segments, other partial sums.
-bool same_norm(const json& a, const json& b) {
+bool within(const json& a, const json& b, double relative) {
   if (!a.is_number() || !b.is_number()) return a == b;
   const double x = a, y = b;
-  return std::abs(x - y) <= 1e-12 * std::max(std::abs(x), std::abs(y));
+  return std::abs(x - y) <= relative * std::max(std::abs(x), std::abs(y));
 }
+// Squares may be added in another order: with other segments, other partial sums.
+bool same_norm(const json& a, const json& b) { return within(a, b, 1e-12); }
+bool same_but_for_rounding(const json& a, const json& b) { return within(a, b, rounding); }
 
 // The first step at which two lists by step differ; their length where they are the same.
 template <class Same>
@@ -113,6 +148,34 @@ void compare(const json& record, const json& with, std::vector<Finding>& finding
         fmt::format("has another gradient norm before clipping from step {} on", step));
 }
 
+// The same training with other roundings: losses and norms, and no parameter bit for bit.
+void compare_roughly(const json& record, const json& with, std::vector<Finding>& findings) {
+  for (const auto& [key, check, what] :
+       {std::tuple("loss", "same_loss", "loss"),
+        std::tuple("norm_before", "same_norms", "gradient norm before clipping")}) {
+    const json mine = record["training"].value(key, json()),
+               theirs = with["training"].value(key, json());
+    if (!mine.is_array() || !theirs.is_array()) continue;
+    const std::size_t step = first_difference(mine, theirs, same_but_for_rounding);
+    if (step < std::min(rounding_steps, std::max(mine.size(), theirs.size())))
+      findings.push_back(
+          {id_at(record), record["round"], check,
+           fmt::format("{} has another {} from step {} on, by more than {} of it, than {}",
+                       text_of(record), what, step, rounding, text_of(with))});
+  }
+}
+
+// Groups with at least two different cells: others show nothing about sharding.
+int of_several_cells(const Groups& all) {
+  int groups = 0;
+  for (const auto& [key, group] : all) {
+    std::set<std::string> ids;
+    for (const json* r : group) ids.insert(id_at(*r));
+    groups += ids.size() > 1 ? 1 : 0;
+  }
+  return groups;
+}
+
 }  // namespace
 
 std::vector<Finding> failed_checks(const std::vector<json>& records) {
@@ -134,17 +197,30 @@ std::vector<Finding> cross_checks(const std::vector<json>& records) {
     for (const json* r : group)
       if (r != &reference) compare(*r, reference, findings);
   }
+  for (const auto& [key, group] : rounding_groups_of(records)) {
+    const json& reference = reference_of(group);
+    for (const json* r : group)
+      if (r != &reference && !(in_rank_order(*r) && in_rank_order(reference)))
+        compare_roughly(*r, reference, findings);
+  }
   return findings;
 }
 
 int compared_groups(const std::vector<json>& records) {
-  int groups = 0;
-  for (const auto& [key, group] : groups_of(records)) {
-    std::set<std::string> ids;
-    for (const json* r : group) ids.insert(id_at(*r));
-    groups += ids.size() > 1 ? 1 : 0;
-  }
-  return groups;
+  return of_several_cells(groups_of(records));
+}
+
+std::string agreement_text(const std::vector<json>& records) {
+  std::string text;
+  if (compared_groups(records) > 0)
+    text +=
+        "Losses and final parameters are equal, bit for bit, in all cells that compute the same in "
+        "rank order.\n";
+  if (of_several_cells(rounding_groups_of(records)) > 0)
+    text += fmt::format(
+        "Losses and norms of all cells that compute the same, in whatever order, agree to {}.\n",
+        rounding);
+  return text;
 }
 
 std::string not_compared(const std::vector<json>& records) {

@@ -1,12 +1,17 @@
 #pragma once
 // Which records contradict each other, or their own claims? Sharding changes where bytes are and
-// never what is computed, so cells that differ only in that must end bit for bit alike on thread
-// ranks, where every sum is made in rank order.
+// never what is computed, so cells that differ only in that must end alike: bit for bit where every
+// sum is made in rank order (collectives "memory"), else but for rounding.
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 namespace shardmark {
+
+// Relative: what other orders of adding may come to over the steps of a run.
+inline constexpr double rounding = 1e-4;
+// Of the first so many steps: later ones drift apart by themselves.
+inline constexpr std::size_t rounding_steps = 50;
 
 struct Finding {
   std::string cell;  // its id
@@ -22,10 +27,17 @@ std::vector<Finding> failed_checks(const std::vector<nlohmann::json>& records);
 // on and off, bucket sizes, and rounds of otherwise equal cells. With more than one micro-step
 // strategies add in two orders, once a step or once a micro-step: then within {ddp, zero1,
 // zero1_naive}, within {zero2, zero2_naive, zero3}, and any other strategy only with itself.
+// Cells of a ring or of a library: losses and norms to `rounding`, between strategies, collectives,
+// communicators and links.
 std::vector<Finding> cross_checks(const std::vector<nlohmann::json>& records);
 
-// How many groups of at least two different cells were compared: 0 says that nothing was shown.
+// How many groups of at least two different cells were compared bit for bit: 0 says that nothing
+// was shown.
 int compared_groups(const std::vector<nlohmann::json>& records);
+
+// What is shown where cross_checks() finds nothing: a line for each kind of comparison that was
+// made.
+std::string agreement_text(const std::vector<nlohmann::json>& records);
 
 // Strategies of otherwise equal cells that were not compared, since they add micro-steps in other
 // orders: "ddp, zero1 | zero3"; those between two bars were. Empty where all were compared.

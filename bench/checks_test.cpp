@@ -66,7 +66,8 @@ TEST(checks, what_computes_something_else_is_not_compared) {
   EXPECT_TRUE(differing([](json& r) { r["commit"] = "def"; }).empty());
   EXPECT_TRUE(differing([](json& r) { r["corpus"]["fnv1a64"] = "2"; }).empty());
   EXPECT_TRUE(differing([](json& r) { r["status"] = "failed"; }).empty());
-  for (const char* key : {"bucket_bytes", "buckets", "all_reduce", "overlap", "timeout_s"})
+  for (const char* key :
+       {"bucket_bytes", "buckets", "all_reduce", "overlap", "timeout_s", "prefetch"})
     EXPECT_FALSE(differing([&](json& r) { r["cell"][key] = "other"; }).empty()) << key;
 }
 
@@ -116,6 +117,52 @@ TEST(checks, norms_before_clipping_agree_but_for_the_order_of_adding) {
   EXPECT_EQ(found({ddp, with("zero1", {5.0, 4.0})}).size(), 1u);
   // A norm that nobody needed was not made.
   EXPECT_TRUE(found({ddp, with("zero1", nullptr)}).empty());
+}
+
+// A ring adds in another order: losses and norms to 1e-4, parameters not at all.
+TEST(checks, rings_and_libraries_are_compared_but_for_rounding) {
+  const auto with = [](const char* strategy, const char* comm, const char* collectives,
+                       double factor) {
+    json r = record(strategy);
+    r["cell"]["comm"] = comm;
+    r["cell"]["collectives"] = collectives;
+    r["cell"]["id"] = r["cell"]["id"].get<std::string>() + "/" + comm + "/" + collectives;
+    r["training"]["loss"][2] = 2.0 * factor;
+    r["training"]["norm_before"] = {5.0, 4.0 * factor};
+    r["training"]["parameter_hash"] = collectives;
+    return r;
+  };
+  const json ring = with("ddp", "mpi", "ring", 1);
+  EXPECT_TRUE(found({ring, with("zero1", "mpi", "ring", 1 + 9e-5)}).empty());
+  const auto differing = found({ring, with("zero1", "mpi", "ring", 1 + 2e-4)});
+  ASSERT_EQ(differing.size(), 2u);
+  EXPECT_EQ(differing[0],
+            "same_loss: gpt-nano/zero1/n2/overlap-on/mpi/ring in round 1 has another loss from "
+            "step 2 on, by more than 0.0001 of it, than gpt-nano/ddp/n2/overlap-on/mpi/ring in "
+            "round 1");
+  // Between those who add: memory, ring, library.
+  EXPECT_TRUE(
+      found({with("ddp", "thread", "memory", 1), with("ddp", "mpi", "library", 1)}).empty());
+  EXPECT_EQ(found({with("ddp", "thread", "memory", 1), with("ddp", "mpi", "library", 1.01)}).size(),
+            2u);
+  EXPECT_EQ(compared_groups({ring, with("zero1", "mpi", "ring", 1)}), 0);
+  EXPECT_EQ(
+      agreement_text({ring, with("zero1", "mpi", "ring", 1)}),
+      "Losses and norms of all cells that compute the same, in whatever order, agree to 0.0001.\n");
+  EXPECT_EQ(agreement_text({ring}), "");
+  EXPECT_EQ(agreement_text({record("ddp"), record("zero1")}),
+            "Losses and final parameters are equal, bit for bit, in all cells that compute the "
+            "same in rank order.\n");
+  // Late steps drift apart by themselves.
+  json late = ring, drifted = with("zero1", "mpi", "ring", 1);
+  for (json* r : {&late, &drifted}) {
+    (*r)["training"]["loss"] = std::vector<double>(60, 2.0);
+    (*r)["training"].erase("norm_before");
+  }
+  drifted["training"]["loss"][50] = 3.0;
+  EXPECT_TRUE(found({late, drifted}).empty());
+  drifted["training"]["loss"][49] = 3.0;
+  EXPECT_EQ(found({late, drifted}).size(), 1u);
 }
 
 TEST(checks, a_check_of_a_single_record_comes_with_its_reason) {

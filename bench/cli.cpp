@@ -7,10 +7,16 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <new>
 
+#include "bench/collectives_cli.hpp"
+#include "bench/collectives_execute.hpp"
 #include "bench/doctor.hpp"
 #include "bench/execute.hpp"
+#include "bench/given_world.hpp"
+#include "bench/guard.hpp"
+#include "bench/launcher.hpp"
 #include "bench/list.hpp"
 #include "bench/machine.hpp"
 #include "bench/run_command.hpp"
@@ -29,6 +35,10 @@ Examples:
   shardmark run --model gpt-micro --strategy ddp,zero1 --ranks 1,2,4
   shardmark run --model gpt:layers=4,width=256,heads=8 --strategy all --overlap off,on
   shardmark run --strategy zero3 --rounds 1       one cell: explains where its bytes are
+  shardmark run --strategy all --link none,1gbit,10gbit,50us    emulated wires, no root needed
+  shardmark run --comm mpi --strategy ddp,zero3 --ranks 2,4     processes, started by mpirun
+  mpirun -n 4 shardmark run --ranks 2,4           the same in a world that is there
+  shardmark run --comm mpi --launcher 'srun -n {ranks}' --interface eth0 --network "25 Gbit/s"
   shardmark run --explain gpt-nano/zero1/n2/overlap-on     the same for a cell of the last run
   shardmark run --resume results/latest           go on with a run that was interrupted
 A suite is a text file, whose name has a / or ends in .suite: a line is flags of
@@ -44,6 +54,7 @@ constexpr const char* main_examples = R"(
 Start here:
   shardmark run          compare all strategies on this machine
   shardmark run --help   what can be varied
+  shardmark collectives  measure the collectives alone
   shardmark list         models and strategies
 Exit codes: 0 all well; 1 a cell failed or a check did not hold; 2 the input is wrong;
 130 interrupted (Ctrl-C), 143 terminated (SIGTERM): finished records are kept.)";
@@ -52,6 +63,7 @@ struct Parsed {
   std::map<std::string, std::string> cell;  // by flag, but for --data
   std::vector<std::string> data;
   RunArguments run;
+  CollectivesArguments collectives;
   std::string cell_file;
 };
 
@@ -73,6 +85,9 @@ std::string help_of(const CellFlag& flag) {
       {"--bucket-mb", fmt::to_string(static_cast<double>(Cell().bucket_bytes) * 1e-6)},
       {"--buckets", fmt::to_string(Cell().buckets)},
       {"--overlap", Cell().overlap ? "on" : "off"},
+      {"--comm", Cell().comm + ", under a launcher mpi"},
+      {"--link", Cell().link},
+      {"--prefetch", fmt::to_string(Cell().prefetch)},
       {"--all-reduce", Cell().all_reduce},
       {"--memory-limit", "none"},
       {"--timeout", fmt::to_string(Cell().timeout_s)},
@@ -140,7 +155,9 @@ std::vector<std::string> flag_names() {
   return names;
 }
 
-constexpr std::array<std::string_view, 4> commands = {"run", "list", "doctor", "cell"};
+// Those that people type; what this program starts by itself are hidden ones beside them.
+constexpr std::array<std::string_view, 5> commands = {"run", "collectives", "list", "doctor",
+                                                      "cell"};
 
 void refuse_extras(const CLI::App& app, const std::string& command,
                    const std::vector<std::string>& known) {
@@ -159,7 +176,7 @@ void refuse_extras(const CLI::App& app, const std::string& command,
   throw InputError(fmt::format("\"{}\" stands behind no flag. See {} --help.", first, command));
 }
 
-int dispatch(int argc, char** argv) {
+int dispatch(int argc, char** argv, GivenWorld* world) {
   Parsed p;
   CLI::App app{main_text, "shardmark"};
   app.footer(main_examples);
@@ -167,6 +184,7 @@ int dispatch(int argc, char** argv) {
   app.allow_extras();
   app.require_subcommand(0, 1);  // a second one comes to refuse_extras
   CLI::App* run = add_run(app, p);
+  CLI::App* collectives = add_collectives(app, p.collectives);
   CLI::App* list_command =
       app.add_subcommand("list", "Models, strategies, devices and communicators of this build");
   CLI::App* doctor_command =
@@ -175,19 +193,33 @@ int dispatch(int argc, char** argv) {
       "cell", "Run one cell from a JSON file, in this process; what run does for each");
   cell->add_option("FILE", p.cell_file, "the cell, as \"cell\" in a record; -: standard input")
       ->required();
-  for (CLI::App* sub : {list_command, doctor_command, cell}) sub->allow_extras();
+  CLI::App* collectives_cell = app.add_subcommand("collectives-cell")->group("");
+  collectives_cell->add_option("FILE", p.cell_file)->required();
+  for (CLI::App* sub : {list_command, doctor_command, cell, collectives_cell}) sub->allow_extras();
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    throw InputError(fmt::format("{}; see shardmark {}--help.", e.what(), *run ? "run " : ""));
+    throw InputError(fmt::format("{}; see shardmark {}--help.", e.what(),
+                                 *run           ? "run "
+                                 : *collectives ? "collectives "
+                                                : ""));
   }
   for (CLI::App* sub : app.get_subcommands())
     refuse_extras(*sub, "shardmark " + sub->get_name(),
-                  *run ? flag_names() : std::vector<std::string>{});
-  refuse_extras(app, "shardmark", {"run", "list", "doctor", "cell", "--help", "--version"});
+                  *run           ? flag_names()
+                  : *collectives ? collectives_flag_names()
+                                 : std::vector<std::string>{});
+  std::vector<std::string> known(commands.begin(), commands.end());
+  known.insert(known.end(), {"--help", "--version"});
+  refuse_extras(app, "shardmark", known);
   if (*cell) return execute_cell(p.cell_file);
+  if (*collectives_cell) return execute_collectives_cell(p.cell_file);
+  if (*collectives) {
+    take_collectives_flags(*collectives, p.collectives);
+    return collectives_command(p.collectives);
+  }
   if (*list_command) return list();
   if (*doctor_command) return doctor();
   if (!*run) {
@@ -195,16 +227,12 @@ int dispatch(int argc, char** argv) {
     return 0;
   }
   take_cell_flags(*run, p);
-  return run_command(p.run);
+  return run_command(p.run, world);
 }
 
-}  // namespace
-
-int command_line(int argc, char** argv) {
-  // A file that grows over the process's limit is an error of write(), with a sentence, and no end.
-  ::signal(SIGXFSZ, SIG_IGN);
+int said(const std::function<int()>& command) {
   try {
-    return dispatch(argc, argv);
+    return command();
   } catch (const InputError& e) {
     fmt::print(stderr, "shardmark: {}\n", e.what());
     return 2;
@@ -215,6 +243,31 @@ int command_line(int argc, char** argv) {
     fmt::print(stderr, "shardmark: {}\n", e.what());
     return 1;
   }
+}
+
+// A launcher started `shardmark run` as several ranks: the first one alone does what is typed.
+int in_given_world(int argc, char** argv) {
+  GivenWorld world;
+  if (world.rank() != 0) return world.follow();
+  const int code = said([&] { return dispatch(argc, argv, &world); });
+  world.end(code);
+  return code;
+}
+
+}  // namespace
+
+int command_line(int argc, char** argv) {
+  // A file that grows over the process's limit is an error of write(), with a sentence, and no end.
+  ::signal(SIGXFSZ, SIG_IGN);
+  const std::vector<std::string> typed(argv + std::min(argc, 1), argv + argc);
+  const std::string command = typed.empty() ? "" : typed[0];
+  return said([&] {
+    // What this program starts by itself, and nobody types.
+    if (command == "launch") return guard({typed.begin() + 1, typed.end()});
+    if (command == "hello") return hello();
+    if (command == "run" && mpi::launched()) return in_given_world(argc, argv);
+    return dispatch(argc, argv, nullptr);
+  });
 }
 
 }  // namespace shardmark

@@ -13,6 +13,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* no_mpi = "install libopenmpi-dev and openmpi-bin, then build again";
+
 // A fact for people: the value, or a dash and why there is none.
 std::string fact(const json& m, const std::string& key) {
   const json& value = m.at(key);
@@ -95,11 +97,56 @@ std::string libraries_text(const json& m) {
                      l["cli11"].get<std::string>());
 }
 
+bool has_mpi(const json& m) { return m["libraries"].value("mpi", "none") != "none"; }
+
+std::string mpi_text(const json& m) {
+  if (!has_mpi(m)) return "– (this build has none)";
+  return fmt::format("built with {}; mpirun: {}", m["libraries"]["mpi"].get<std::string>(),
+                     m.contains("mpirun") ? fact(m, "mpirun") : "not asked");
+}
+
+std::string single_copy_text(const json& m) {
+  const json& scope = m["ptrace_scope"];
+  return fmt::format("{} (ptrace_scope {})",
+                     m["single_copy"] == true ? "processes can read each other's memory (CMA)"
+                                              : "processes may not read each other's memory",
+                     scope.is_null() ? "–" : scope.dump());
+}
+
+// The first line of `mpirun --version`; null where there is no mpirun.
+json mpirun_version() {
+  std::string text;
+  if (FILE* out = ::popen("mpirun --version 2>/dev/null", "r")) {
+    char buffer[256];
+    if (std::fgets(buffer, sizeof buffer, out)) text = buffer;
+    while (std::fgets(buffer, sizeof buffer, out)) {
+    }
+    ::pclose(out);
+  }
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  return text.empty() ? json(nullptr) : json(text);
+}
+
 bool below(const json& value, double limit) {
   return value.is_number() && value.get<double>() < limit;
 }
 bool above(const json& value, double limit) {
   return value.is_number() && value.get<double>() > limit;
+}
+
+void advice_on_mpi(const json& m, std::vector<std::string>& all) {
+  if (!has_mpi(m)) {
+    all.push_back(fmt::format("Built without MPI, so ranks are threads only: {}.", no_mpi));
+    return;
+  }
+  if (m.contains("mpirun") && m["mpirun"].is_null())
+    all.push_back(
+        "There is no mpirun here: install openmpi-bin, or start ranks by --launcher 'srun -n "
+        "{ranks}'.");
+  if (m["single_copy"] == false)
+    all.push_back(
+        "MPI on one host copies everything twice: set kernel.yama.ptrace_scope to 1, or give the "
+        "container the capability SYS_PTRACE.");
 }
 
 void advice_on_build(const json& m, std::vector<std::string>& all) {
@@ -150,6 +197,7 @@ std::vector<std::string> advice(const json& m) {
   if (m["architecture"] == "x86_64" && m["instruction_set"] == "baseline")
     all.push_back(
         "No AVX2 in use: our own kernels run at a fraction of what newer processors reach.");
+  advice_on_mpi(m, all);
   advice_on_build(m, all);
   return all;
 }
@@ -176,6 +224,8 @@ std::string doctor_text(const json& m, const MeasuredRates& rates) {
   grid.row({"  system", fmt::format("{}, {}, {}", fact(m, "system"), m["kernel"].get<std::string>(),
                                     m["architecture"].get<std::string>())});
   grid.row({"  virtual", virtual_text(m)});
+  grid.row({"  MPI", mpi_text(m)});
+  grid.row({"  one host", single_copy_text(m)});
   std::string text = grid.text();
 
   Grid measured(1);
@@ -194,7 +244,9 @@ std::string doctor_text(const json& m, const MeasuredRates& rates) {
 }
 
 int doctor() {
-  const json m = machine();
+  json m = machine();
+  m["mpirun"] = mpirun_version();
+  if (m["mpirun"].is_null()) m["mpirun_reason"] = "not found";
   const int cores = m["cores_usable"];
   MeasuredRates rates;
   rates.streaming_one = streaming_rate(1);

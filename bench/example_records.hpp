@@ -19,6 +19,9 @@ nlohmann::json record_of(const std::string& strategy, bool overlap, int round, d
                          int ranks = 2);
 // Sets the parts of the median step, in whole microseconds, so that they add up to step_ms exactly.
 void set_step(nlohmann::json& record, double step_ms, double communication_ms, double hidden_ms);
+// The same on four hosts under MPI, with an interface that counted; and through an emulated link.
+nlohmann::json mpi_record(const std::string& strategy, bool overlap, int round, double step_ms);
+nlohmann::json linked_record(const std::string& strategy, bool overlap, int round, double step_ms);
 void set_failed(nlohmann::json& record, const std::string& status, const std::string& reason);
 
 // Six strategies, overlap off and on, three rounds.

@@ -12,6 +12,7 @@
 
 #include "bench/measured.hpp"
 #include "bench/process.hpp"
+#include "bench/rank_process.hpp"
 #include "bench/text.hpp"
 
 namespace shardmark {
@@ -31,12 +32,12 @@ json cell_text(const std::string& file) {
 }
 
 // A limit of data counts the stacks of threads whole, touched or not; they are not what the user
-// means by memory.
-std::uint64_t stacks_bytes(const Cell& c) {
+// means by memory. ranks: of this process.
+std::uint64_t stacks_bytes(const Cell& c, std::int64_t ranks) {
   rlimit stack{};
   ::getrlimit(RLIMIT_STACK, &stack);
   const std::uint64_t one = stack.rlim_cur == RLIM_INFINITY ? 8u << 20 : stack.rlim_cur;
-  return one * static_cast<std::uint64_t>(c.ranks * (c.threads_per_rank + 2) + 2);
+  return one * static_cast<std::uint64_t>(ranks * (c.threads_per_rank + 2) + 2);
 }
 
 // The parent looks every few milliseconds; what came and went in between is known here.
@@ -53,7 +54,8 @@ json trained(const Cell& cell) {
   Text corpus = load_text(cell.data);
   validate(cell, corpus.bytes.size());
   json about = section_of(corpus);
-  if (cell.memory_limit_bytes > 0) limit_allocation(cell.memory_limit_bytes + stacks_bytes(cell));
+  if (cell.memory_limit_bytes > 0)
+    limit_allocation(cell.memory_limit_bytes + stacks_bytes(cell, cell.ranks));
   Training training = training_of(cell, std::move(corpus.bytes));
   training.rate_products = true;
   const TrainingReport report = train(training);
@@ -63,10 +65,51 @@ json trained(const Cell& cell) {
   return {{"sections", std::move(sections)}};
 }
 
+// Rank 0 has the cell, on its standard input or in a file; the others hear of it.
+json trained_as_rank(const std::string& file, const RankJob& job) {
+  const std::string text = job.shared([&] {
+    const json given = cell_text(file);
+    const Cell cell = cell_from_json(given);
+    if (cell.comm != "mpi" || cell.ranks != job.session.size())
+      throw InputError(fmt::format(
+          "shardmark cell: the cell is for {} {} ranks, and a launcher started {} processes.",
+          cell.ranks, cell.comm, job.session.size()));
+    validate(cell, load_text(cell.data).bytes.size());
+    return given.dump();
+  });
+  const Cell cell = cell_from_json(json::parse(text));
+  const auto group = job.session.group(job.session.size(), cell.comm_timeout_s, job.sink);
+  const auto watching = job.watch.watch(*group, job.say);
+  return {{"sections", trained(cell, *group)}};
+}
+
 }  // namespace
 
+json trained(const Cell& cell, mpi::Group& group) {
+  Text corpus = load_text(cell.data);
+  json about = section_of(corpus);
+  limit_allocation(cell.memory_limit_bytes == 0 ? 0
+                                                : cell.memory_limit_bytes + stacks_bytes(cell, 1));
+  Training training = training_of(cell, std::move(corpus.bytes));
+  training.rate_products = true;
+  const TrainingReport report = train(training, group);
+  check_resident(cell, report.ranks[static_cast<std::size_t>(group.rank())].resident_peak_bytes);
+  // One rank's figures are everybody's: the report is the same.
+  if (group.rank() != 0) return nullptr;
+  json sections = sections_of(training, report);
+  sections["corpus"] = std::move(about);
+  return sections;
+}
+
 int execute_cell(const std::string& file) {
+  if (mpi::launched())
+    return rank_process([&](const RankJob& job) { return trained_as_rank(file, job); });
   const Cell cell = cell_from_json(cell_text(file));
+  if (cell.comm != "thread")
+    throw InputError(fmt::format(
+        "shardmark cell: the cell's ranks are processes; start it as so many: mpirun -n {} "
+        "shardmark cell {}",
+        cell.ranks, file));
   die_with_parent();
   json answer;
   int code = 1;

@@ -2,36 +2,21 @@
 #include "bench/explain.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "bench/record.hpp"
-#include "bench/registry.hpp"
+#include "bench/explain_parts.hpp"
+#include "bench/link_text.hpp"
 #include "bench/units.hpp"
 
 namespace shardmark {
 
+using namespace explained;
+
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t columns = 100;
-constexpr const char* none = "–";
-
-std::string whole(const json& value) {
-  return value.is_number() ? grouped(value.get<double>()) : none;
-}
-
-std::string difference(const json& measured, const json& exact) {
-  if (!measured.is_number() || !exact.is_number()) return none;
-  const double d = measured.get<double>() - exact.get<double>();
-  return d == 0 ? "0" : (d > 0 ? "+" : "") + grouped(d);
-}
-
-// Why a value of the record is missing.
-std::string why(const json& in, const std::string& key) {
-  return in.value(key + "_reason", "no reason given");
-}
 
 // "8P/N" with its numbers put in: "8P/N = 8 x 694,272 / 2". T: the trainable parameters, where some
 // are frozen.
@@ -52,6 +37,24 @@ std::string put_in(const std::string& formula, const json& bytes, const json& ra
   return formula + " = " + text;
 }
 
+// What carried the bytes, and where the ranks were.
+std::string transport_text(const json& r) {
+  const json& c = r["cell"];
+  const std::string link = c.value("link", "none"), made = c.value("collectives", "memory"),
+                    network = c.value("network", "");
+  std::string text = c["comm"].get<std::string>() + " ranks, " +
+                     (made == "memory" ? "which read each other's memory"
+                      : made == "ring" ? "which send messages around a ring"
+                                       : "which call the MPI library's collectives");
+  if (link != "none") text += fmt::format(", through an emulated link of {}", link_in_words(link));
+  if (!network.empty()) text += ", network: " + network;
+  std::vector<std::string> hosts;
+  for (const json& host : r.value("hosts", json::array()))
+    if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);
+  if (hosts.size() > 1) text += fmt::format(", on {}", fmt::join(hosts, ", "));
+  return text;
+}
+
 std::string opening(const json& r) {
   const json& c = r["cell"];
   std::string text = fmt::format("{}, round {}: {}\n", c["id"].get<std::string>(),
@@ -68,6 +71,7 @@ std::string opening(const json& r) {
                           : fmt::format(", {} micro-steps a step", c["accumulate"].get<int>())),
                   columns) +
           "\n";
+  text += wrapped(transport_text(r), columns) + "\n";
   if (r["oversubscribed"].get<bool>())
     text += wrapped(
                 "more compute and communication threads than cores: ranks with cores of their own "
@@ -123,54 +127,6 @@ std::string bytes_section(const json& r) {
   return text + "\n";
 }
 
-std::string moved_text(const json& t) {
-  if (!t["moved_bytes"].is_array())
-    return "  moved: not witnessed; " + why(t, "moved_bytes") + "\n";
-  Grid grid(1);
-  grid.row(
-      {"  rank, over all " + whole(t["total_steps"]) + " steps", "ledger", "moved", "difference"});
-  for (std::size_t i = 0; i < t["moved_bytes"].size(); ++i) {
-    const json& volume = t["total_volume_bytes"].at(i);
-    grid.row({fmt::format("  {}", i), whole(volume), whole(t["moved_bytes"][i]),
-              difference(t["moved_bytes"][i], volume)});
-  }
-  return grid.text() + wrapped("  moved: " + t["moved_witness"].get<std::string>(), columns, "  ") +
-         "\n";
-}
-
-std::string traffic_section(const json& r) {
-  const json& t = r["traffic"];
-  Grid grid(2);
-  grid.row({"  verb", "type", "calls", "payload", "textbook", "exact", "sent", "difference"});
-  double textbook = 0, exact = 0, sent = 0, calls = 0;
-  for (const json& c : t["called"]) {
-    grid.row({"  " + c["verb"].get<std::string>(), c["dtype"].get<std::string>(), whole(c["calls"]),
-              whole(c["payload_bytes"]), whole(c["textbook_volume_bytes"]),
-              whole(c["exact_volume_bytes"]), whole(c["volume_bytes"]),
-              difference(c["volume_bytes"], c["exact_volume_bytes"])});
-    calls += c["calls"].get<double>();
-    textbook +=
-        c["textbook_volume_bytes"].is_number() ? c["textbook_volume_bytes"].get<double>() : 0;
-    exact += c["exact_volume_bytes"].get<double>();
-    sent += c["volume_bytes"].get<double>();
-  }
-  grid.row({"  all", "", grouped(calls), "", grouped(textbook), grouped(exact), grouped(sent),
-            difference(sent, exact)});
-  const double n = r["cell"]["ranks"];
-  const std::string by_unit =
-      gathers_by_unit(r["cell"]["strategy"])
-          ? "\n" + wrapped(fmt::format("  {}: {}", text_at(r["cell"], "strategy"),
-                                       gathered_by_unit_text),
-                           columns, "  ")
-          : "";
-  return fmt::format("TRAFFIC of rank 0 in a step, bytes\n\n{}", grid.text()) +
-         wrapped(fmt::format("  sent: the payload x (N - 1)/N = {}, for an all_reduce twice that; "
-                             "f64 is the squared norm.",
-                             significant((n - 1) / n, 4)),
-                 columns, "  ") +
-         by_unit + "\n\n" + moved_text(t);
-}
-
 std::string rates_text(const json& x) {
   std::string text = x["tokens_per_second"].is_number()
                          ? "  " + whole(x["tokens_per_second"]) + " tokens/s"
@@ -205,6 +161,9 @@ std::string time_section(const json& r) {
   grid.row(
       {"  waiting for the last rank", m["skew_ns"].is_number() ? ms(m["skew_ns"]) : none,
        m["skew_ns"].is_number() ? percent(m["skew_ns"].get<double>() / step) : why(m, "skew_ns")});
+  if (m.value("ideal_hidden_ns", json()).is_number())
+    grid.row({"  hidden in an ideal replay", ms(m["ideal_hidden_ns"]),
+              percent(m["ideal_hidden_ns"].get<double>() / step)});
   std::string steps;
   for (const json& ns : r["time"]["step_ns"]) steps += " " + ms(ns);
   std::string text = fmt::format("TIME of step {}, the median, on rank {}, its slowest\n\n{}",

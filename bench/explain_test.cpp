@@ -123,7 +123,7 @@ TEST(Explain, what_is_missing_is_named) {
   r["checks"]["bytes_exact_reason"] = "rank 0 held too much";
   const std::string text = explain(r);
   for (const char* part :
-       {"no resident: the system has no /proc", "not witnessed; nobody looked",
+       {"no resident: the system has no /proc", "not witnessed by the transport; nobody looked",
         "– (clipping is off)", "– (there are no norms)", "NO: rank 0 held too much"})
     EXPECT_TRUE(has(text, part)) << part << "\n" << text;
 }

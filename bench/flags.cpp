@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "bench/registry.hpp"
+#include "bench/link_text.hpp"
 #include "bench/suite.hpp"
 #include "bench/text.hpp"
 
@@ -97,15 +97,43 @@ std::vector<CellFlag> training_flags() {
   };
 }
 
+std::vector<CellFlag> transport_flags() {
+  return {
+      {commas, "--comm", "NAME",
+       "what ranks are: thread (of one process) or mpi (processes, on one host or many)",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         set_one_of(d.comm.emplace(), f, v, {"thread", "mpi"});
+       }},
+      {commas, "--collectives", "HOW",
+       "memory (read from each other's), ring (our own, of messages) or library (MPI's); without "
+       "it memory for threads without a --link, else ring",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         set_one_of(d.collectives.emplace(), f, v, {"memory", "ring", "library"});
+       }},
+      {CellFlag::List::links, "--link", "RATE[,LATENCY]",
+       "a wire that each rank pretends to have: 1gbit, 500mbit or 10gbit,50us; none: as fast as "
+       "it goes",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         d.cell.link = canonical_link(f, v);
+       }},
+      {commas, "--prefetch", "N", "units whose weights zero3 gathers ahead",
+       whole<&Cell::prefetch, 0, 1'000>},
+      {CellFlag::List::none, "--launcher", "COMMAND",
+       "what starts the ranks of --comm mpi, such as 'srun -n {ranks}'; without it mpirun",
+       [](Draft& d, const std::string&, const std::string& v) { d.launcher = v; }},
+      {CellFlag::List::none, "--interface", "NAME",
+       "a network interface of every host, whose counters witness what ranks of --comm mpi send",
+       [](Draft& d, const std::string&, const std::string& v) { d.cell.interface = v; }},
+      {CellFlag::List::none, "--network", "WORDS", "what the network is, for records and tables",
+       [](Draft& d, const std::string&, const std::string& v) { d.cell.network = v; }},
+  };
+}
+
 std::vector<CellFlag> limit_flags() {
   return {
       {commas, "--device", "NAME", "what computes: cpu",
        [](Draft& d, const std::string& f, const std::string& v) {
          set_one_of(d.cell.device, f, v, {"cpu"});
-       }},
-      {commas, "--comm", "NAME", "what carries bytes between ranks: thread",
-       [](Draft& d, const std::string& f, const std::string& v) {
-         set_one_of(d.cell.comm, f, v, {"thread"});
        }},
       {commas, "--memory-limit", "SIZE", "of a cell's process, such as 8GB or 8GiB, or none",
        [](Draft& d, const std::string& f, const std::string& v) {
@@ -129,7 +157,7 @@ std::vector<CellFlag> limit_flags() {
 const std::vector<CellFlag>& cell_flags() {
   static const std::vector<CellFlag> all = [] {
     std::vector<CellFlag> flags = shape_flags();
-    for (auto&& more : {training_flags(), limit_flags()})
+    for (auto&& more : {training_flags(), transport_flags(), limit_flags()})
       flags.insert(flags.end(), more.begin(), more.end());
     return flags;
   }();

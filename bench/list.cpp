@@ -9,6 +9,7 @@
 
 #include "bench/registry.hpp"
 #include "bench/units.hpp"
+#include "impl/comm/mpi.hpp"
 #include "impl/models/registry.hpp"
 #include "impl/strategies/strategy.hpp"
 #include "kernels/cpu/math.hpp"
@@ -88,12 +89,16 @@ std::string list_text() {
                {"dry", "tests",
                 "no memory, no arithmetic: counts bytes and calls, checks the order of accesses"},
                {"cuda", "absent", "this version has no CUDA kernels; " + nvidia_driver()}}) +
-      section("communicators",
-              {{"thread", "here",
-                "ranks are threads of one process; sums in rank order, repeatable bit for bit"},
-               {"dry", "tests", "counts what any number of ranks would send"},
-               {"mpi", "absent", "this version runs ranks as threads only"},
-               {"nccl", "absent", "it needs the cuda device"}});
+      section("communicators", {{"thread", "here",
+                                 "ranks are threads of one process; without a --link they read "
+                                 "each other's memory, and sums "
+                                 "in rank order repeat bit for bit"},
+                                {"dry", "tests", "counts what any number of ranks would send"},
+                                {"mpi", mpi::built() ? "here" : "absent",
+                                 (mpi::built() ? "ranks are processes, on one host or many; "
+                                               : "ranks would be processes; ") +
+                                     mpi::library()},
+                                {"nccl", "absent", "it needs the cuda device"}});
   text.pop_back();  // no empty line at the end
   return text;
 }

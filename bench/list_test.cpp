@@ -7,6 +7,7 @@
 
 #include "bench/registry.hpp"
 #include "bench/units.hpp"
+#include "impl/comm/mpi.hpp"
 #include "impl/models/registry.hpp"
 #include "impl/strategies/strategy.hpp"
 
@@ -51,7 +52,8 @@ TEST(List, says_why_something_is_absent) {
     ++absent;
     EXPECT_GT(line.size(), at + 12) << line;
   }
-  EXPECT_EQ(absent, 3);  // cuda, mpi, nccl
+  EXPECT_EQ(absent, mpi::built() ? 2 : 3);  // cuda, nccl, and mpi where it was not built
+  EXPECT_TRUE(has(list_text(), mpi::library()));
 }
 
 TEST(List, fits_into_100_columns) {

@@ -2,6 +2,7 @@
 #include "bench/machine.hpp"
 
 #include <fmt/format.h>
+#include <sys/uio.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <CLI/Version.hpp>
@@ -11,6 +12,7 @@
 #include <sstream>
 
 #include "bench/revision.hpp"  // written by the build: bench/revision.cmake
+#include "impl/comm/mpi.hpp"
 #include "kernels/cpu/cores.hpp"
 #include "kernels/cpu/math.hpp"
 
@@ -193,7 +195,8 @@ json libraries() {
                               FMT_VERSION % 100)},
           {"nlohmann_json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR,
                                         NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
-          {"cli11", CLI11_VERSION}};
+          {"cli11", CLI11_VERSION},
+          {"mpi", mpi::built() ? mpi::library() : "none"}};
 }
 
 void add_cpu(json& m, const fs::path& root) {
@@ -210,6 +213,20 @@ void add_cpu(json& m, const fs::path& root) {
   set(m, "hypervisor", hypervisor(root, cpuinfo),
       "this processor does not say whether it is virtual");
   set(m, "steal_share", steal_share(root), "/proc/stat counts no stolen time");
+}
+
+// May processes read each other's memory? Yama decides who may, and a container's filter whether
+// anybody may: then we cannot read even our own.
+void add_processes(json& m, const fs::path& root) {
+  const std::string scope = read_text(root / "proc/sys/kernel/yama/ptrace_scope");
+  const bool known = scope.size() == 1 && scope[0] >= '0' && scope[0] <= '3';
+  set(m, "ptrace_scope", known ? json(scope[0] - '0') : json(nullptr),
+      "this kernel has no such setting, so any process of a user may");
+  char from = 1, to = 0;
+  const iovec source{&from, 1}, target{&to, 1};
+  const bool allowed = ::process_vm_readv(::getpid(), &target, 1, &source, 1, 0) == 1;
+  // At 1 a process can allow it, and MPI libraries do.
+  m["single_copy"] = allowed && (!known || scope[0] <= '1');
 }
 
 }  // namespace
@@ -234,6 +251,7 @@ json machine(const fs::path& root) {
   set(m, "memory_bytes", total ? json(total) : json(nullptr), "/proc/meminfo gives no total");
   set(m, "memory_available_bytes", available ? json(available) : json(nullptr),
       "/proc/meminfo does not say");
+  add_processes(m, root);
   utsname name{};
   uname(&name);
   m["kernel"] = fmt::format("{} {}", name.sysname, name.release);

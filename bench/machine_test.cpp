@@ -52,6 +52,7 @@ TEST_F(MachineTest, reads_an_x86_machine) {
   file("sys/fs/cgroup/cpu.max", "150000 100000\n");
   file("etc/os-release", "NAME=x\nPRETTY_NAME=\"Example Linux 1\"\n");
   file("proc/1/cgroup", "0::/kubepods/pod1\n");
+  file("proc/sys/kernel/yama/ptrace_scope", "2\n");
   const json m = machine(root_);
   EXPECT_EQ(m["cpu"], "Example CPU @ 2.80GHz");
   EXPECT_EQ(m["cpu_flags"], (json{"avx", "avx2", "fma"}));
@@ -67,6 +68,8 @@ TEST_F(MachineTest, reads_an_x86_machine) {
   EXPECT_DOUBLE_EQ(m["core_quota"], 1.5);
   EXPECT_EQ(m["system"], "Example Linux 1");
   EXPECT_EQ(m["container"], "kubepods");
+  EXPECT_EQ(m["ptrace_scope"], 2);
+  EXPECT_EQ(m["single_copy"], false);  // an administrator alone may
 }
 
 TEST_F(MachineTest, reads_an_arm_machine) {
@@ -93,10 +96,12 @@ TEST_F(MachineTest, malformed_files_are_no_faults) {
   file("proc/cpuinfo", "model name\nflags :\n:::\n");
   file("proc/stat", "cpu  a b c\n");
   file("proc/meminfo", "MemTotal: many kB\n");
+  file("proc/sys/kernel/yama/ptrace_scope", "all\n");
   file("sys/fs/cgroup/cpu.max", "\n");
   file("sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "x\n");
   const json m = machine(root_);
-  for (const char* key : {"cpu", "memory_bytes", "steal_share", "threads_per_core", "core_quota"})
+  for (const char* key :
+       {"cpu", "memory_bytes", "steal_share", "threads_per_core", "core_quota", "ptrace_scope"})
     EXPECT_TRUE(m[key].is_null()) << key << m[key];
 }
 
@@ -128,6 +133,10 @@ json good() {
                 {"type", "Release"},
                 {"version", "0.1.0"}};
   m["libraries"]["matrix"] = "oneDNN 2.6.3";
+  m["libraries"]["mpi"] = "Open MPI 4.1.4";
+  m["mpirun"] = "mpirun (Open MPI) 4.1.4";
+  m["ptrace_scope"] = 1;
+  m["single_copy"] = true;
   m["dirty"] = false;
   return m;
 }
@@ -156,6 +165,19 @@ TEST(Doctor, names_each_thing_that_is_wrong) {
   advises("/build/type", "Debug", "Debug");
   advises("/build/flags", "-O1 -fsanitize=thread", "anitizers");
   advises("/dirty", true, "commit");
+  advises("/libraries/mpi", "none", "libopenmpi-dev");
+  advises("/mpirun", nullptr, "openmpi-bin");
+  advises("/single_copy", false, "ptrace_scope");
+}
+
+TEST(Doctor, shows_what_mpi_there_is) {
+  const std::string text = doctor_text(good(), {});
+  for (const char* part : {"built with Open MPI 4.1.4; mpirun: mpirun (Open MPI) 4.1.4",
+                           "each other's memory (CMA) (ptrace_scope 1)"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  json without = good();
+  without["libraries"]["mpi"] = "none";
+  EXPECT_NE(doctor_text(without, {}).find("this build has none"), std::string::npos);
 }
 
 TEST(Doctor, shows_the_rates) {

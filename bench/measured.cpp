@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <map>
 #include <set>
 
+#include "bench/measured_time.hpp"
 #include "bench/self_checks.hpp"
 #include "bench/text.hpp"
+#include "bench/witness.hpp"
 
 namespace shardmark {
 
@@ -24,71 +26,6 @@ void quotient(json& in, const std::string& key, double value, double by, const s
   } else {
     set_missing(in, key, why);
   }
-}
-
-struct Median {
-  int step = 0, rank = 0;
-};
-
-// The measured step whose time (the maximum over ranks) is the lower median, and its slowest rank.
-Median median_of(const Training& t, const TrainingReport& r) {
-  const auto slowest = [&](int step) {
-    int rank = 0;
-    for (int i = 1; i < t.ranks; ++i)
-      if (r.ranks[i].steps[step].step_ns > r.ranks[rank].steps[step].step_ns) rank = i;
-    return rank;
-  };
-  std::vector<int> steps(static_cast<std::size_t>(t.steps));
-  std::iota(steps.begin(), steps.end(), t.warmup);
-  std::stable_sort(steps.begin(), steps.end(), [&](int a, int b) {
-    return r.ranks[slowest(a)].steps[a].step_ns < r.ranks[slowest(b)].steps[b].step_ns;
-  });
-  const int step = steps[(steps.size() - 1) / 2];
-  return {step, slowest(step)};
-}
-
-json breakdown_of(const StepTimes& s, Median at) {
-  return {{"step", at.step},
-          {"rank", at.rank},
-          {"step_ns", s.step_ns},
-          {"forward_ns", s.of(Phase::forward)},
-          {"recompute_ns", s.of(Phase::recompute)},
-          {"backward_ns", s.of(Phase::backward)},
-          {"clip_ns", s.of(Phase::clip)},
-          {"update_ns", s.of(Phase::update)},
-          {"reduce_ns", s.of(Phase::reduce)},
-          {"gather_ns", s.of(Phase::gather)},
-          {"communication_ns", s.communication_ns},
-          {"exposed_ns", s.exposed_ns},
-          {"hidden_ns", s.hidden_ns},
-          {"other_ns", s.other_ns},
-          {"skew_ns", s.skew_ns}};
-}
-
-json samples_of(const Training& t, const RankReport& rank) {
-  json out;
-  for (const char* key : {"step_ns", "forward_ns", "recompute_ns", "backward_ns", "clip_ns",
-                          "update_ns", "exposed_ns", "other_ns", "communication_ns", "hidden_ns",
-                          "reduce_ns", "gather_ns", "skew_ns"}) {
-    out[key] = json::array();
-    for (int i = 0; i < t.steps; ++i)
-      out[key].push_back(breakdown_of(rank.steps[t.warmup + i], {}).at(key));
-  }
-  return out;
-}
-
-json time_of(const Training& t, const TrainingReport& r, Median median) {
-  json step_ns = json::array(), samples = json::array();
-  for (int i = 0; i < t.steps; ++i) {
-    std::int64_t most = 0;
-    for (const RankReport& rank : r.ranks) most = std::max(most, rank.steps[t.warmup + i].step_ns);
-    step_ns.push_back(most);
-  }
-  for (const RankReport& rank : r.ranks) samples.push_back(samples_of(t, rank));
-  return {{"warmup_steps_dropped", t.warmup},
-          {"step_ns", step_ns},
-          {"median", breakdown_of(r.ranks[median.rank].steps[median.step], median)},
-          {"samples", samples}};
 }
 
 json rates_of(const TrainingReport& r, Median median) {
@@ -185,55 +122,6 @@ json bytes_of(const TrainingReport& r) {
           {"peak_by_rank_bytes", peaks}};
 }
 
-json called_of(Called what, const TrainingReport& r) {
-  json out = {{"verb", name(what.first)}, {"dtype", name(what.second)}};
-  const auto textbook = r.claims.textbook_calls.find(what);
-  if (textbook != r.claims.textbook_calls.end()) {
-    out["textbook_payload_bytes"] = textbook->second.payload;
-    out["textbook_volume_bytes"] = textbook->second.volume;
-  } else {
-    set_missing(out, "textbook_payload_bytes", "the textbook has no such call");
-    set_missing(out, "textbook_volume_bytes", "the textbook has no such call");
-  }
-  const auto find = [&](const TrafficLedger& in) {
-    const auto it = in.find(what);
-    return it == in.end() ? Traffic{} : it->second;
-  };
-  const Traffic exact = find(r.claims.exact_calls);
-  const Traffic last = find(r.ranks[0].traffic_by_step.back());
-  out["exact_calls"] = exact.calls;
-  out["exact_payload_bytes"] = exact.payload;
-  out["exact_volume_bytes"] = exact.volume;
-  out["calls"] = last.calls;
-  out["payload_bytes"] = last.payload;
-  out["volume_bytes"] = last.volume;
-  return out;
-}
-
-json traffic_of(const TrainingReport& r) {
-  std::set<Called> all;
-  for (const auto& [what, traffic] : r.claims.exact_calls) all.insert(what);
-  for (const auto& [what, traffic] : r.claims.textbook_calls) all.insert(what);
-  for (const auto& [what, traffic] : r.ranks[0].traffic_by_step.back()) all.insert(what);
-  json called = json::array(), volume = json::array(), moved = json::array();
-  for (const Called& what : all) called.push_back(called_of(what, r));
-  for (const RankReport& rank : r.ranks) {
-    volume.push_back(total_volume(rank));
-    moved.push_back(rank.moved_bytes);
-  }
-  json out = {{"called", called},
-              {"total_steps", r.ranks[0].traffic_by_step.size()},
-              {"total_volume_bytes", volume}};
-  if (r.ranks[0].moved_witness.empty()) {
-    set_missing(out, "moved_bytes", "nothing outside of the accounting counted");
-    set_missing(out, "moved_witness", "nothing outside of the accounting counted");
-  } else {
-    out["moved_bytes"] = moved;
-    out["moved_witness"] = r.ranks[0].moved_witness;
-  }
-  return out;
-}
-
 // JSON has no nan and no infinity.
 json numbers(const std::vector<double>& values) {
   json out = json::array();
@@ -282,12 +170,43 @@ json resident_of(const TrainingReport& r) {
 
 }  // namespace
 
+json emulated_link(const std::optional<Link>& link) {
+  json out;
+  if (link) {
+    out["emulated_link"] = {{"rate_bytes_per_second", link->bytes_per_ns * 1e9},
+                            {"latency_ns", link->latency_ns}};
+  } else {
+    set_missing(out, "emulated_link", "ranks send as fast as it goes");
+  }
+  return out;
+}
+
+std::int64_t ranks_under_one_kernel(const json& record) {
+  const json& hosts = record.at("hosts");
+  if (!hosts.is_array()) return record.at("cell").at("ranks");
+  const auto all = static_cast<std::int64_t>(hosts.size());
+  // Where clocks compare, all ranks run under one kernel, whatever names its hosts go by.
+  if (!record.at("time").is_object() || record["time"]["median"]["skew_ns"].is_number()) return all;
+  std::map<std::string, std::int64_t> on;
+  std::int64_t most = 1;
+  for (const json& host : hosts) most = std::max(most, ++on[host.get<std::string>()]);
+  return most;
+}
+
 json sections_of(const Training& t, const TrainingReport& r) {
   const Median median = median_of(t, r);
-  return {{"time", time_of(t, r, median)}, {"rates", rates_of(r, median)},
-          {"bytes", bytes_of(r)},          {"traffic", traffic_of(r)},
-          {"training", training_of(r)},    {"resident", resident_of(r)},
-          {"checks", self_checks(t, r)}};
+  json hosts = json::array();
+  for (const RankReport& rank : r.ranks) hosts.push_back(rank.host);
+  json out = {{"hosts", hosts},
+              {"time", time_section(t, r, median)},
+              {"rates", rates_of(r, median)},
+              {"bytes", bytes_of(r)},
+              {"traffic", traffic_section(t, r)},
+              {"training", training_of(r)},
+              {"resident", resident_of(r)},
+              {"checks", self_checks(t, r)}};
+  out.update(emulated_link(t.link));
+  return out;
 }
 
 }  // namespace shardmark

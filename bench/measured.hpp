@@ -8,7 +8,14 @@
 
 namespace shardmark {
 
-// {"time", "rates", "bytes", "traffic", "training", "resident", "checks"}.
+// {"hosts", "emulated_link", "time", "rates", "bytes", "traffic", "training", "resident",
+// "checks"}.
 nlohmann::json sections_of(const Training&, const TrainingReport&);
+
+// {"emulated_link"}, and why there is none: known before the cell has run.
+nlohmann::json emulated_link(const std::optional<Link>&);
+
+// How many ranks of this record shared the cores of one system.
+std::int64_t ranks_under_one_kernel(const nlohmann::json& record);
 
 }  // namespace shardmark

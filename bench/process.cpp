@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -121,6 +122,8 @@ bool read_some(int fd, std::string& into) {
   return n > 0 || (n < 0 && errno == EINTR);
 }
 
+double seconds_since(std::int64_t ns) { return static_cast<double>(now_ns() - ns) * 1e-9; }
+
 std::uint64_t resident_bytes(pid_t pid) {
   std::ifstream statm(fmt::format("/proc/{}/statm", pid));
   std::uint64_t size = 0, resident = 0;
@@ -145,6 +148,8 @@ class Watch {
       wait_a_little();
     }
     end_.wall_ns = now_ns() - start_;
+    // What it wrote is in the pipes by now; whoever else holds them open is not waited for.
+    for (const int fd : {out_.get(), err_.get()}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
     while (read_some(out_.get(), end_.output)) {
     }
     while (read_some(err_.get(), end_.errors)) {
@@ -160,11 +165,16 @@ class Watch {
     if (got != pid_) return got < 0 && errno == ECHILD;
     if (WIFEXITED(status)) end_.exit_code = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) end_.signal = WTERMSIG(status);
-    if (WIFSIGNALED(status) && !killed_) end_.how = ProcessEnd::How::crashed;
+    if (WIFSIGNALED(status) && stopped_at_ == 0) end_.how = ProcessEnd::How::crashed;
     return true;
   }
   void look() {
-    const double seconds = static_cast<double>(now_ns() - start_) * 1e-9;
+    const double seconds = seconds_since(start_);
+    if (stopped_at_ > 0) {
+      interrupts_.seen();  // one more changes nothing, but unread it would end every wait
+      if (seconds_since(stopped_at_) > limits_.grace_s) kill();
+      return;
+    }
     if (limits_.resident_bytes > 0)
       end_.resident_peak_bytes = std::max(end_.resident_peak_bytes, resident_bytes(pid_));
     if (interrupts_.seen()) {
@@ -177,6 +187,10 @@ class Watch {
   }
   void stop(ProcessEnd::How why) {
     end_.how = why;
+    stopped_at_ = now_ns();
+    limits_.grace_s > 0 ? static_cast<void>(::kill(pid_, SIGTERM)) : kill();
+  }
+  void kill() {
     killed_ = true;
     ::kill(-pid_, SIGKILL);
     ::kill(pid_, SIGKILL);  // before it has its group
@@ -200,7 +214,7 @@ class Watch {
   Descriptor out_, err_;
   ProcessLimits limits_;
   Interrupts& interrupts_;
-  std::int64_t start_ = now_ns();
+  std::int64_t start_ = now_ns(), stopped_at_ = 0;
   bool killed_ = false, out_open_ = true, err_open_ = true;
   ProcessEnd end_;
 };
@@ -247,6 +261,11 @@ void die_with_parent() {
 }
 
 void limit_allocation(std::uint64_t bytes) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
+  // The soft limit alone: in a world that was given, the next cell has another one.
+  limit.rlim_cur = limit.rlim_max;
+  if (bytes == 0) ::setrlimit(RLIMIT_DATA, &limit);
   if (bytes == 0) return;
   // The kernel counts what is there already (the program, its libraries' data, a sanitizer's
   // tables) and so does this limit; without /proc only the parent watches.
@@ -255,8 +274,7 @@ void limit_allocation(std::uint64_t bytes) {
   for (std::string line; std::getline(status, line);)
     if (line.rfind("VmData:", 0) == 0) now_kib = std::strtoull(line.c_str() + 7, nullptr, 10);
   if (now_kib == 0) return;
-  const rlim_t most = now_kib * 1024 + bytes;
-  const rlimit limit{most, most};
+  limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(now_kib * 1024 + bytes));
   ::setrlimit(RLIMIT_DATA, &limit);
 }
 

@@ -27,6 +27,8 @@ class Interrupts {
 struct ProcessLimits {
   double timeout_s = 0;              // 0: none
   std::uint64_t resident_bytes = 0;  // 0: none
+  // How long it may take to clean up: it gets SIGTERM first. 0: SIGKILL at once.
+  double grace_s = 0;
 };
 
 struct ProcessEnd {
@@ -49,7 +51,7 @@ ProcessEnd run_self(const std::vector<std::string>& arguments, const std::string
                     const ProcessLimits&, Interrupts&);
 
 // In the process itself: die with the parent, and let no more than this be allocated from now on
-// (0: no limit).
+// (0: no limit any more).
 void die_with_parent();
 void limit_allocation(std::uint64_t bytes);
 

@@ -11,7 +11,8 @@
 namespace shardmark {
 namespace {
 
-constexpr const char* blocks[] = {"TIME, ms", "OVERLAP, ms", "RATES", "BYTES, MB", "TRAFFIC, MB"};
+constexpr const char* blocks[] = {"TIME, ms", "COMMUNICATION, ms", "OVERLAP, ms",
+                                  "RATES",    "BYTES, MB",         "TRAFFIC, MB"};
 
 std::string between(const std::string& text, const std::string& from, const std::string& to) {
   const std::size_t begin = text.find(from), end = text.find(to, begin);

@@ -25,7 +25,7 @@ using nlohmann::json;
 
 // Empty where it is one; the version comes first, since another version explains whatever else is
 // missing.
-std::string why_no_record(const json& record, const json& required) {
+std::string why_no_record(const json& record, const json& required, const std::string& kind) {
   if (!record.is_object()) return "it is not a JSON object";
   const auto version = record.find("schema_version");
   if (version == record.end()) return "it lacks the key \"schema_version\"";
@@ -33,6 +33,8 @@ std::string why_no_record(const json& record, const json& required) {
     return fmt::format(
         "its schema_version is {}, and this build reads {}; use the build that wrote it",
         version->dump(), schema_version);
+  if (const json is = record.value("kind", json(training_kind)); is != kind)
+    return fmt::format("its kind is {}, and records of kind {} are read here", is.dump(), kind);
   for (const json& key : required)
     if (!record.contains(key.get<std::string>()))
       return fmt::format("it lacks the key {}", key.dump());
@@ -42,13 +44,16 @@ std::string why_no_record(const json& record, const json& required) {
 
 }  // namespace
 
-Records read_records(const std::filesystem::path& folder) {
+Records read_records(const std::filesystem::path& folder, const std::string& kind) {
   const std::filesystem::path file = folder / "records.jsonl";
   Records out;
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return out;
   const std::string text = read_whole_file("records", file);
-  const json required = json::parse(embedded("schema.json")).at("required");
+  const json schema = json::parse(embedded("schema.json"));
+  const json required = kind == training_kind
+                            ? schema.at("required")
+                            : schema.at("definitions").at(kind + "_record").at("required");
   int number = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     ++number;
@@ -64,8 +69,8 @@ Records read_records(const std::filesystem::path& folder) {
                       file.string(), number));
       return out;
     }
-    const std::string why =
-        record.is_discarded() ? std::string("it is not JSON") : why_no_record(record, required);
+    const std::string why = record.is_discarded() ? std::string("it is not JSON")
+                                                  : why_no_record(record, required, kind);
     if (!why.empty())
       throw InputError(fmt::format("{}: line {} is no record: {}.", file.string(), number, why));
     out.records.push_back(std::move(record));
@@ -105,7 +110,8 @@ const json* representative(const std::vector<json>& records, const std::string& 
   return ok[(ok.size() - 1) / 2];
 }
 
-RecordWriter::RecordWriter(const std::filesystem::path& folder) : file_(folder / "records.jsonl") {
+RecordWriter::RecordWriter(const std::filesystem::path& folder, const std::string& kind)
+    : file_(folder / "records.jsonl") {
   descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor_ < 0)
     throw InputError(
@@ -115,7 +121,8 @@ RecordWriter::RecordWriter(const std::filesystem::path& folder) : file_(folder /
     std::string why;
     if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
       why = errno == EWOULDBLOCK ? "another run is writing to it" : std::strerror(errno);
-    } else if (::ftruncate(descriptor_, static_cast<off_t>(read_records(folder).good_bytes)) != 0) {
+    } else if (::ftruncate(descriptor_,
+                           static_cast<off_t>(read_records(folder, kind).good_bytes)) != 0) {
       why = std::strerror(errno);
     }
     if (!why.empty())

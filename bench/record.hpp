@@ -19,6 +19,11 @@ inline const std::string& id_at(const nlohmann::json& record) {
   return text_at(record.at("cell"), "id");
 }
 
+// What a record tells of: a cell's training, or collectives alone. The key "kind" says so; a record
+// without it is of a training.
+inline constexpr const char* training_kind = "training";
+inline constexpr const char* collectives_kind = "collectives";
+
 struct Records {
   std::vector<nlohmann::json> records;
   std::vector<std::string> warnings;  // a torn last line that was ignored
@@ -26,8 +31,8 @@ struct Records {
 };
 
 // Reads FOLDER/records.jsonl; a folder without one has no records. Throws InputError: a line in the
-// middle that is no record (named by its number), a record of another schema version.
-Records read_records(const std::filesystem::path& folder);
+// middle that is no record (named by its number), a record of another schema version or kind.
+Records read_records(const std::filesystem::path& folder, const std::string& kind = training_kind);
 
 // The last record of each cell and round: a cell that --resume ran again is there twice.
 std::vector<nlohmann::json> latest(const std::vector<nlohmann::json>& records);
@@ -41,7 +46,8 @@ const nlohmann::json* representative(const std::vector<nlohmann::json>& records,
 class RecordWriter {
  public:
   // Throws InputError where it cannot be written, or where another run is writing to it.
-  explicit RecordWriter(const std::filesystem::path& folder);
+  explicit RecordWriter(const std::filesystem::path& folder,
+                        const std::string& kind = training_kind);
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;

@@ -5,6 +5,7 @@
 
 #include "bench/checks.hpp"
 #include "bench/explain.hpp"
+#include "bench/isolated.hpp"
 #include "bench/machine.hpp"
 #include "bench/record.hpp"
 #include "bench/revision.hpp"
@@ -125,10 +126,7 @@ int show(const RunArguments& a, const Suite& suite, const fs::path& folder) {
   fmt::print("{}", table(records, 100));
   const auto crossed = cross_checks(records);
   for (const Finding& f : crossed) fmt::print("{}: {}.\n", f.check, f.sentence);
-  if (crossed.empty() && compared_groups(records) > 0)
-    fmt::print(
-        "Losses and final parameters are equal, bit for bit, in all cells that compute the "
-        "same.\n");
+  if (crossed.empty()) fmt::print("{}", agreement_text(records));
   if (!a.explain.empty() || suite.cells.size() == 1)
     fmt::print("\n{}", explained(records, a.explain.empty() ? id_of(suite.cells[0]) : a.explain,
                                  folder.string()));
@@ -140,7 +138,7 @@ int show(const RunArguments& a, const Suite& suite, const fs::path& folder) {
 
 }  // namespace
 
-int run_command(const RunArguments& a) {
+int run_command(const RunArguments& a, GivenWorld* world) {
   check_resume(a);
   if (!a.explain.empty() && a.suite.empty() && a.given.empty() && a.rounds.empty() &&
       a.resume.empty())
@@ -151,10 +149,15 @@ int run_command(const RunArguments& a) {
     for (const Cell& c : suite.cells) ids.push_back(id_of(c));
     named(a.explain, ids, "this run");
   }
+  // Whether the ranks can be started is known before anything is written.
+  if (world) world->check(suite.cells);
+  std::optional<IsolatedCells> isolated;
+  if (!world && !isolated.emplace(suite.cells).ready()) return 128 + isolated->interrupted_by();
   RunFolder run = folder_of(a, suite);
   for (const std::string& note : suite.notes) fmt::print(stderr, "shardmark: {}\n", note);
   if (a.out.empty() && a.resume.empty()) link_latest(run.path);
-  const RunOutcome outcome = execute(suite, run);
+  const RunOutcome outcome =
+      execute(suite, run, world ? static_cast<CellRunner&>(*world) : *isolated);
   if (outcome.interrupted_by == 0) return show(a, suite, run.path);
   const std::size_t kept = records_of(run.path).size();
   fmt::print(

@@ -3,6 +3,7 @@
 // they have run?
 #include <string>
 
+#include "bench/given_world.hpp"
 #include "bench/suite.hpp"
 
 namespace shardmark {
@@ -12,9 +13,9 @@ struct RunArguments {
   std::string suite, rounds, order_seed, out, resume, explain;  // as typed; empty: not given
 };
 
-// Returns the exit code. Throws InputError before anything has run, Error where records cannot be
-// written.
-int run_command(const RunArguments&);
+// Returns the exit code. world: this process is rank 0 of it; none: cells get processes of their
+// own. Throws InputError before anything has run, Error where records cannot be written.
+int run_command(const RunArguments&, GivenWorld* world = nullptr);
 
 std::string version_text();  // "0.1.0 (3b74622)"
 

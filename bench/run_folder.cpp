@@ -22,12 +22,10 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-json plan_of(const std::string& id, const Suite& suite) {
+json plan_of(const Suite& suite) {
   json cells = json::array();
   for (const Cell& c : suite.cells) cells.push_back(to_json(c));
-  return {{"schema_version", schema_version},
-          {"run", id},
-          {"suite", suite.name},
+  return {{"suite", suite.name},
           {"rounds", suite.run.rounds},
           {"order_seed", suite.run.order_seed},
           {"cells", cells}};
@@ -45,6 +43,10 @@ json plan_in(const fs::path& folder) {
     throw InputError(fmt::format(
         "{} is of schema_version {}, and this build reads {}; use the build that wrote it.",
         file.string(), plan["schema_version"].dump(), schema_version));
+  if (plan.value("kind", json(training_kind)) != training_kind)
+    throw InputError(
+        fmt::format("{} holds measurements of {}, which are not gone on with; measure them again.",
+                    folder.string(), plan["kind"].dump()));
   return plan;
 }
 
@@ -95,15 +97,21 @@ std::string new_run_id(std::string suite) {
 }
 
 RunFolder create_run(const std::optional<fs::path>& out, const Suite& suite) {
-  RunFolder run = new_folder(out, new_run_id(suite.name));
+  return create_run(out, suite.name, training_kind, plan_of(suite));
+}
+
+RunFolder create_run(const std::optional<fs::path>& out, const std::string& name,
+                     const std::string& kind, json plan) {
+  RunFolder run = new_folder(out, new_run_id(name));
   const std::string flag = out ? "--out" : "the run's folder";
   refuse_a_run(flag, run.path);
-  run.writer = std::make_unique<RecordWriter>(run.path);
+  run.writer = std::make_unique<RecordWriter>(run.path, kind);
   refuse_a_run(flag, run.path);  // it may have come and gone before the lock was ours
   // Whole or not at all: a run without its plan could not be gone on with.
   const fs::path fresh = run.path / "run.json.new", file = run.path / "run.json";
   std::ofstream text(fresh);
-  text << plan_of(run.id, suite).dump(1) << '\n';
+  plan.update({{"schema_version", schema_version}, {"run", run.id}, {"kind", kind}});
+  text << plan.dump(1) << '\n';
   text.close();
   std::error_code error;
   if (text) fs::rename(fresh, file, error);

@@ -27,6 +27,10 @@ struct RunFolder {
 // holds a run already, or another one is starting in it.
 RunFolder create_run(const std::optional<std::filesystem::path>& out, const Suite&);
 
+// The same for a run of another kind, which is not gone on with. plan: run.json, but for its id.
+RunFolder create_run(const std::optional<std::filesystem::path>& out, const std::string& name,
+                     const std::string& kind, nlohmann::json plan);
+
 // What run.json says; its cells are resolved. Throws InputError where there is no run.
 Suite planned(const std::filesystem::path& folder);
 // The same folder again, to go on in. Throws InputError where there is no run, or it still runs.

@@ -2,18 +2,18 @@
 #include "bench/runner.hpp"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <map>
 #include <optional>
 #include <random>
 #include <set>
 
+#include "bench/last_words.hpp"
 #include "bench/machine.hpp"
+#include "bench/measured.hpp"
 #include "bench/progress.hpp"
 #include "bench/record.hpp"
 #include "bench/run_folder.hpp"
-#include "bench/text.hpp"
 
 namespace shardmark {
 
@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* sections[] = {"corpus",  "time",     "rates",    "bytes",
+constexpr const char* sections[] = {"hosts",   "corpus",   "time",     "rates", "bytes",
                                     "traffic", "training", "resident", "checks"};
 
 struct Task {
@@ -29,27 +29,26 @@ struct Task {
   std::int64_t round, position;
 };
 
-// The last lines of standard error as one line: where a process dies, that is where it says why.
-std::string last_words(const std::string& errors) {
-  std::vector<std::string> lines;
-  for (const std::string& line : split(errors, '\n'))
-    if (!trimmed(line).empty()) lines.push_back(trimmed(line));
-  if (lines.size() > 3) lines.erase(lines.begin(), lines.end() - 3);
-  return lines.empty() ? "" : fmt::format("; its last words: {}", join(lines, " / "));
-}
-
-bool memory_ran_out(const std::string& failure) {
-  return failure.find("memory ran out") != failure.npos ||
-         failure.find("out of memory") != failure.npos;
+// A record without results.
+void set_empty(json& r, const char* status, const std::string& why) {
+  r["status"] = status;
+  r["reason"] = why;
+  for (const char* key : sections) {
+    r[key] = nullptr;
+    r[std::string(key) + "_reason"] = why;
+  }
 }
 
 class Execution {
  public:
-  Execution(const Suite& suite, RunFolder& folder)
-      : suite_(suite), run_(folder.id), writer_(*folder.writer), machine_(machine()) {
+  Execution(const Suite& suite, RunFolder& folder, CellRunner& runner)
+      : suite_(suite), folder_(folder), runner_(runner), machine_(machine()) {
     for (const Cell& c : suite.cells) cells_.push_back(to_json(c));
-    for (const json& r : latest(read_records(folder.path).records))
+    for (json& r : latest(read_records(folder.path).records)) {
+      if (text_at(r, "status") == "started") end_of_started(r);
       if (text_at(r, "status") == "ok") recorded_.insert({r["cell"].dump(), r["round"]});
+    }
+    forget_last_words(folder.path);
   }
 
   RunOutcome run() {
@@ -60,10 +59,10 @@ class Execution {
     for (const Task& t : tasks) {
       progress.starts(cells_[t.cell]["id"], t.round);
       if (const auto record = record_of(t)) {
-        writer_.append(*record);
+        folder_.writer->append(*record);
         progress.ended(*record);
       }
-      if (interrupts_.seen()) return {interrupts_.signal()};
+      if (const int signal = runner_.interrupted_by()) return {signal};
     }
     return {};
   }
@@ -82,11 +81,22 @@ class Execution {
     return tasks;
   }
 
-  // None where the run was interrupted before the cell had ended by itself.
-  std::optional<json> record_of(const Task& t) {
-    const Cell& cell = suite_.cells[t.cell];
+  // The job died with the cell in it: it is not tried again at once, or nothing behind it would
+  // ever run.
+  void end_of_started(json& r) {
+    const std::int64_t round = r["round"], ranks = r["cell"]["ranks"];
+    set_empty(r, "failed", why_it_ended(folder_.path, id_at(r), round, ranks));
+    r["wall_ns_reason"] = "nobody saw the end of the job";
+    folder_.writer->append(r);
+    recorded_.insert({r["cell"].dump(), round});
+    for (std::size_t i = 0; i < cells_.size(); ++i)
+      if (cells_[i] == r["cell"]) failed_[i] = fmt::format("it failed in round {}", round);
+  }
+
+  json begun(const Task& t) const {
+    const unsigned cores = machine_["cores_usable"];
     json r = {{"schema_version", schema_version},
-              {"run", run_},
+              {"run", folder_.id},
               {"suite", suite_.name},
               {"round", t.round},
               {"round_seed", suite_.run.order_seed},
@@ -97,25 +107,39 @@ class Execution {
               {"cell", cells_[t.cell]},
               {"status", "ok"},
               {"reason", ""},
-              {"isolation", "process"},
-              {"oversubscribed", oversubscribed(cell, machine_["cores_usable"].get<unsigned>())}};
+              {"isolation", runner_.isolates() ? "process" : "none"},
+              {"oversubscribed", oversubscribed(suite_.cells[t.cell], cores)}};
+    r.update(emulated_link(training_of(suite_.cells[t.cell], {}).link));
     set_commit(r);
+    return r;
+  }
+
+  // None where the run was interrupted before the cell had ended by itself.
+  std::optional<json> record_of(const Task& t) {
+    json r = begun(t);
     if (const auto failed = failed_.find(t.cell); failed != failed_.end()) {
-      set_failure(r, "skipped", failed->second);
+      set_empty(r, "skipped", failed->second);
       return r;
     }
-    ProcessEnd end = run_self({"shardmark", "cell", "-"}, cells_[t.cell].dump(),
-                              {cell.timeout_s, cell.memory_limit_bytes}, interrupts_);
-    // The signal came as the cell ended: nobody had to end it, and what it did counts.
-    if (end.how == ProcessEnd::How::interrupted && end.signal == 0)
-      end.how = ProcessEnd::How::exited;
-    if (end.how != ProcessEnd::How::exited && interrupts_.seen()) return std::nullopt;
-    r["wall_ns"] = end.wall_ns;
-    const Answer answer = answer_of(cell, end);
-    if (answer.failure.empty()) {
-      r.update(answer.sections);
+    if (!runner_.isolates()) {
+      json started = r;
+      const char* why = "it had not ended when this line was written";
+      set_empty(started, "started", why);
+      started["wall_ns"] = nullptr;
+      started["wall_ns_reason"] = why;
+      folder_.writer->append(started);
+    }
+    auto ended = runner_.run(suite_.cells[t.cell], {folder_.path, t.round});
+    if (!ended) return std::nullopt;
+    r["wall_ns"] = ended->wall_ns;
+    if (ended->failure.empty()) {
+      r.update(ended->sections);
+      // Only now is it known how many ranks shared a host.
+      r["oversubscribed"] =
+          oversubscribed(suite_.cells[t.cell], machine_["cores_usable"].get<unsigned>(),
+                         ranks_under_one_kernel(r));
     } else {
-      set_failure(r, "failed", answer.failure);
+      set_empty(r, "failed", ended->failure);
       // It would fail again, and a cell that hangs would cost its limit in every round.
       failed_[t.cell] = fmt::format("it failed in round {}", t.round);
     }
@@ -131,23 +155,13 @@ class Execution {
         r[std::string(key) + "_reason"] = "the sources were no git checkout when they were built";
   }
 
-  static void set_failure(json& r, const char* status, const std::string& why) {
-    r["status"] = status;
-    r["reason"] = why;
-    for (const char* key : sections) {
-      r[key] = nullptr;
-      r[std::string(key) + "_reason"] = why;
-    }
-  }
-
   const Suite& suite_;
-  std::string run_;
-  RecordWriter& writer_;
+  RunFolder& folder_;
+  CellRunner& runner_;
   json machine_;
   std::vector<json> cells_;
   std::set<std::pair<std::string, std::int64_t>> recorded_;  // cell, round
   std::map<std::size_t, std::string> failed_;                // cell: why it is skipped from now on
-  Interrupts interrupts_;
 };
 
 }  // namespace
@@ -162,43 +176,8 @@ std::vector<std::size_t> order_of(std::size_t n, std::uint64_t seed, std::int64_
   return order;
 }
 
-Answer answer_of(const Cell& cell, const ProcessEnd& end) {
-  const std::string limit = bytes_text(cell.memory_limit_bytes);
-  switch (end.how) {
-    case ProcessEnd::How::timed_out:
-      return {nullptr, fmt::format("it took longer than its --timeout of {} s and was ended",
-                                   cell.timeout_s)};
-    case ProcessEnd::How::over_memory:
-      return {nullptr,
-              fmt::format(
-                  "it exceeded its --memory-limit of {}: {} bytes were resident, and it was ended",
-                  limit, end.resident_peak_bytes)};
-    case ProcessEnd::How::interrupted:
-      return {nullptr, "the run was interrupted"};
-    case ProcessEnd::How::crashed:
-      return {nullptr,
-              fmt::format("it was ended by {}{}{}", signal_text(end.signal),
-                          end.signal == SIGKILL ? ", as the system does when memory runs out" : "",
-                          last_words(end.errors))};
-    case ProcessEnd::How::exited:
-      break;
-  }
-  const json answer = json::parse(end.output, nullptr, false);
-  if (end.exit_code == 0 && answer.is_object() && answer.contains("sections"))
-    return {answer["sections"], ""};
-  if (!answer.is_object() || !answer.contains("failure"))
-    return {nullptr, fmt::format("its process ended with exit code {} and no answer{}",
-                                 end.exit_code, last_words(end.errors))};
-  std::string failure = answer["failure"];
-  // What the library says of it is the name of a type.
-  constexpr std::string_view type = "std::bad_alloc";
-  if (const std::size_t at = failure.find(type); at != failure.npos)
-    failure.replace(at, type.size(), "memory ran out");
-  if (cell.memory_limit_bytes > 0 && memory_ran_out(failure))
-    return {nullptr, fmt::format("it exceeded its --memory-limit of {}: {}", limit, failure)};
-  return {nullptr, failure};
+RunOutcome execute(const Suite& suite, RunFolder& folder, CellRunner& runner) {
+  return Execution(suite, folder, runner).run();
 }
-
-RunOutcome execute(const Suite& suite, RunFolder& folder) { return Execution(suite, folder).run(); }
 
 }  // namespace shardmark

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "bench/text.hpp"
+#include "bench/witness.hpp"
 
 namespace shardmark {
 
@@ -62,15 +63,6 @@ std::string traffic_differs(const TrainingReport& r) {
                              text_of(said));
       }
     }
-  return "";
-}
-
-std::string moved_differs(const TrainingReport& r) {
-  for (std::size_t rank = 0; rank < r.ranks.size(); ++rank)
-    if (const std::uint64_t volume = total_volume(r.ranks[rank]);
-        r.ranks[rank].moved_bytes != volume)
-      return fmt::format("{} bytes left rank {} where its ledger says {}",
-                         r.ranks[rank].moved_bytes, rank, volume);
   return "";
 }
 
@@ -139,11 +131,9 @@ json self_checks(const Training& t, const TrainingReport& r) {
   set(out, "ranks_agree", ranks_differ(r));
   set(out, "nothing_left", something_left(r));
   set(out, "loss_finite", loss_not_finite(r));
-  if (r.ranks[0].moved_witness.empty()) {
-    set_missing(out, "moved_agrees", "nothing outside of the accounting counted");
-  } else {
-    set(out, "moved_agrees", moved_differs(r));
-  }
+  const Verdict moved = moved_agrees(t, r);
+  out["moved_agrees"] = moved.value;
+  if (!moved.reason.empty()) out["moved_agrees_reason"] = moved.reason;
   if (t.options.needs_norm()) {
     set(out, "norms_agree", norms_differ(r));
   } else {

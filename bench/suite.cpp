@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "bench/embedded.hpp"
+#include "bench/link_text.hpp"
 #include "bench/registry.hpp"
 #include "bench/text.hpp"
 
@@ -19,8 +20,9 @@ std::vector<std::string> values_of(const CellFlag& flag, const std::vector<std::
   if (flag.list == CellFlag::List::none) return given;
   std::vector<std::string> values;
   for (const std::string& text : given)
-    for (const std::string& value :
-         flag.list == CellFlag::List::models ? split_models(text) : split(text, ',')) {
+    for (const std::string& value : flag.list == CellFlag::List::models  ? split_models(text)
+                                    : flag.list == CellFlag::List::links ? split_links(text)
+                                                                         : split(text, ',')) {
       if (value.empty())
         throw InputError(fmt::format("{} is \"{}\", which has an empty entry between its commas.",
                                      flag.name, text));
@@ -33,8 +35,39 @@ std::vector<std::string> values_of(const CellFlag& flag, const std::vector<std::
   return values;
 }
 
-Cell resolved(const Draft& d) {
+// Where a launcher has started this program, its ranks are the ones that there are.
+void resolve_in_world(const Draft& d, int world, Cell& cell) {
+  const std::string started =
+      fmt::format("a launcher has started this program as one of {} ranks", world);
+  if (d.comm == "thread")
+    throw InputError(fmt::format(
+        "--comm is thread, but {}; leave --comm away, or run without the launcher.", started));
+  if (d.launcher)
+    throw InputError(
+        fmt::format("--launcher is given, but {} already; leave --launcher away.", started));
+  if (cell.ranks > world)
+    throw InputError(fmt::format("--ranks is {}, but {}; give {} at most, or start more.",
+                                 cell.ranks, started, world));
+  cell.launcher = "given";
+}
+
+// What follows from comm and link: who makes the verbs, and who starts the ranks.
+void resolve_transport(const Draft& d, std::optional<int> world, Cell& cell) {
+  cell.comm = d.comm.value_or(world ? "mpi" : "thread");
+  cell.collectives = d.collectives.value_or(usual_collectives(cell));
+  cell.launcher = d.launcher.value_or(usual_launcher(cell));
+  // A cell may say them, a user may not: one is no launcher, the other is nobody's choice.
+  if (d.launcher == "none" || d.launcher == "given")
+    throw InputError(
+        fmt::format("--launcher is \"{}\", but must be a command with {{ranks}} in it, such as "
+                    "'srun -n {{ranks}}', or mpirun.",
+                    *d.launcher));
+  if (world) resolve_in_world(d, *world, cell);
+}
+
+Cell resolved(const Draft& d, std::optional<int> world) {
   Cell cell = d.cell;
+  resolve_transport(d, world, cell);
   if (!d.global_batch) return cell;
   const std::int64_t shares = cell.ranks * cell.accumulate;
   if (*d.global_batch % shares != 0)
@@ -94,7 +127,7 @@ RunFlags run_flags_of(const std::vector<std::string>& all, RunFlags from) {
 
 }  // namespace
 
-std::vector<Cell> cells_of(const Given& given) {
+std::vector<Cell> cells_of(const Given& given, std::optional<int> world) {
   if (given.count("--batch") && given.count("--global-batch"))
     throw InputError("--batch and --global-batch are both given; give one of them.");
   std::vector<Draft> drafts(1);
@@ -115,7 +148,7 @@ std::vector<Cell> cells_of(const Given& given) {
     drafts = std::move(more);
   }
   std::vector<Cell> cells;
-  for (const Draft& d : drafts) cells.push_back(resolved(d));
+  for (const Draft& d : drafts) cells.push_back(resolved(d, world));
   return cells;
 }
 

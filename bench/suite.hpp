@@ -12,14 +12,16 @@
 
 namespace shardmark {
 
-// One line being resolved: the batch follows from global_batch once ranks are known.
+// One line being resolved: the batch follows from global_batch once ranks are known, collectives
+// and launcher from comm and link.
 struct Draft {
   Cell cell;
   std::optional<std::int64_t> global_batch;
+  std::optional<std::string> comm, collectives, launcher;  // where they were asked for
 };
 
 struct CellFlag {
-  enum class List { commas, models, none } list;
+  enum class List { commas, models, links, none } list;
   const char* name;   // --ranks
   const char* value;  // N, as --help shows it
   const char* help;   // empty: hidden from --help
@@ -31,8 +33,8 @@ const std::vector<CellFlag>& cell_flags();
 using Given = std::map<std::string, std::vector<std::string>>;
 
 // All combinations, the first flag of cell_flags() varying slowest; without --strategy, all of
-// them. Throws InputError.
-std::vector<Cell> cells_of(const Given&);
+// them. world: as how many ranks a launcher has started this program. Throws InputError.
+std::vector<Cell> cells_of(const Given&, std::optional<int> world = mpi::launched());
 
 struct RunFlags {
   std::int64_t rounds = 5;

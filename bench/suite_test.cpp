@@ -6,6 +6,7 @@
 #include <set>
 
 #include "bench/embedded.hpp"
+#include "bench/isolated.hpp"
 #include "bench/registry.hpp"
 #include "bench/runner.hpp"
 #include "bench/test_support.hpp"
@@ -75,7 +76,10 @@ TEST(cells, ids_tell_all_cells_apart_and_json_keeps_them) {
       {"--memory-limit", "8GiB"}, {"--timeout", "5"},
       {"--comm-timeout", "5"},    {"--inject", "throw:rank=1,step=2"}};
   std::set<std::string> ids = {id_of(Cell())};
-  std::set<std::string> flags = {"--global-batch", "--device", "--comm"};
+  // Those about ranks and links are tried in transport_test.
+  std::set<std::string> flags = {"--global-batch", "--device",    "--comm",
+                                 "--collectives",  "--link",      "--prefetch",
+                                 "--launcher",     "--interface", "--network"};
   for (const auto& [flag, value] : changes) {
     Given given = {{flag, {value}}};
     if (flag != "--strategy") given["--strategy"] = {"ddp"};
@@ -115,7 +119,8 @@ TEST(cells, json_outside_of_the_bounds_of_flags_is_refused) {
   };
   EXPECT_EQ(sentence("device", "gpu"),
             "a cell's \"device\" \"gpu\" is unknown; it may be cpu; did you mean cpu?");
-  EXPECT_EQ(sentence("comm", "mpi"), "a cell's \"comm\" \"mpi\" is unknown; it may be thread.");
+  EXPECT_EQ(sentence("comm", "nccl"),
+            "a cell's \"comm\" \"nccl\" is unknown; it may be thread or mpi.");
   EXPECT_EQ(sentence("all_reduce", "foo"),
             "a cell's \"all_reduce\" \"foo\" is unknown; it may be composed or direct.");
   EXPECT_EQ(sentence("ranks", true), "a cell's \"ranks\" is true, which is of the wrong type.");
@@ -209,7 +214,7 @@ TEST(suites, a_bad_line_is_named_by_its_number) {
 }
 
 TEST(suites, the_ones_that_are_carried_can_be_run) {
-  for (const char* name : {"default", "smoke"})
+  for (const char* name : {"default", "smoke", "wires"})
     EXPECT_GE(load_suite(name, {}).cells.size(), 6u) << name;
   EXPECT_NE(refused([] { load_suite("smok", {}); }).find("did you mean smoke?"), std::string::npos);
 }

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "bench/blocks.hpp"
-#include "bench/registry.hpp"
+#include "bench/legend.hpp"
+#include "bench/link_text.hpp"
 #include "bench/units.hpp"
 
 namespace shardmark {
@@ -45,6 +45,20 @@ std::string setting(const std::string& key, const json& value) {
   if (key == "all_reduce") return value.get<std::string>() + " all-reduce";
   if (key == "device") return "device " + value.get<std::string>();
   if (key == "comm") return value.get<std::string>() + " ranks";
+  if (key == "collectives")
+    return value == "memory" ? "through memory"
+           : value == "ring" ? "a ring of messages"
+                             : "the MPI library's collectives";
+  if (key == "link")
+    return value == "none" ? "" : "emulated link " + link_in_words(value.get<std::string>());
+  if (key == "prefetch") return times(value, "unit gathered ahead", "units gathered ahead");
+  if (key == "launcher")
+    return value == "none"    ? ""
+           : value == "given" ? "in a world that was given"
+                              : "started by " + value.get<std::string>();
+  if (key == "interface")
+    return value == "" ? "" : "counters of interface " + value.get<std::string>();
+  if (key == "network") return value == "" ? "" : "network: " + value.get<std::string>();
   if (key == "data") {
     std::string files;
     for (const json& file : value) files += " " + file.get<std::string>();
@@ -56,13 +70,13 @@ std::string setting(const std::string& key, const json& value) {
   return key + " " + value.dump();
 }
 
-const std::string beneath(9, ' ');  // the sentences of the legend, not its titles
 constexpr const char* in_title[] = {"model", "ranks", "batch", "sequence"};
 constexpr const char* shown_first[] = {
-    "device", "comm", "threads_per_rank", "steps",       "warmup", "accumulate", "clip",
-    "lr",     "seed", "buckets",          "bucket_bytes"};
-// Of no interest unless they differ, since they decide only when a cell is given up.
-constexpr const char* unremarkable[] = {"timeout_s", "comm_timeout_s"};
+    "device",       "comm",    "collectives", "link", "network", "interface", "threads_per_rank",
+    "steps",        "warmup",  "accumulate",  "clip", "lr",      "seed",      "buckets",
+    "bucket_bytes", "prefetch"};
+// Of no interest unless they differ: when a cell is given up, and who starts its ranks.
+constexpr const char* unremarkable[] = {"timeout_s", "comm_timeout_s", "launcher"};
 
 template <class List>
 bool contains(const List& list, const std::string& key) {
@@ -82,14 +96,19 @@ std::string joined(const std::vector<std::string>& parts, const char* between = 
   return all;
 }
 
-std::string common_settings(const std::vector<Group>& groups) {
-  std::vector<std::string> parts;
-  const json& settings = groups.front().settings;
+std::vector<std::string> ordered_keys(const json& settings) {
   std::vector<std::string> keys(std::begin(shown_first), std::end(shown_first));
   for (const auto& [key, value] : settings.items())
     if (!contains(keys, key)) keys.push_back(key);
-  for (const std::string& key : keys)
-    if (!contains(in_title, key) && !contains(unremarkable, key) && !differs(groups, key))
+  return keys;
+}
+
+std::string common_settings(const std::vector<Group>& groups) {
+  std::vector<std::string> parts;
+  const json& settings = groups.front().settings;
+  for (const std::string& key : ordered_keys(settings))
+    if (!contains(in_title, key) && !contains(unremarkable, key) && !differs(groups, key) &&
+        !(key == "all_reduce" && settings.value("collectives", "") == "library"))
       parts.push_back(setting(key, settings.value(key, json())));
   return joined(parts);
 }
@@ -104,8 +123,12 @@ std::string title(const Group& group, const std::vector<Group>& groups) {
       parts.push_back(grouped((*row.shown)["bytes"]["parameters"]) + " parameters");
       break;
     }
-  for (const auto& [key, value] : s.items())
-    if (!contains(in_title, key) && differs(groups, key)) parts.push_back(setting(key, value));
+  for (const std::string& key : ordered_keys(s))
+    if (!contains(in_title, key) && differs(groups, key)) {
+      const json value = s.value(key, json());
+      // Beside a group that has a link, one without is said to have none.
+      parts.push_back(key == "link" && value == "none" ? "no emulated link" : setting(key, value));
+    }
   return joined(parts, "  ·  ");
 }
 
@@ -141,91 +164,6 @@ std::string heading(const std::vector<json>& records, const std::vector<Group>& 
   return text;
 }
 
-bool any(const std::vector<Group>& groups,
-         const std::function<bool(const Group&, const Row&)>& holds) {
-  for (const Group& group : groups)
-    for (const Row& row : group.rows)
-      if (holds(group, row)) return true;
-  return false;
-}
-
-// With what chance does low..high hold the true median?
-std::string interval_text(const std::vector<Group>& groups) {
-  const std::set<std::size_t> counts = interval_rounds(groups);
-  if (counts.empty())
-    return rounds_of(groups) > 1
-               ? "no row has two rounds that ended, so there is no interval: differences may be "
-                 "chance."
-               : "one round has no interval: differences may be chance; --rounds 5 tells them "
-                 "apart.";
-  const auto chance = [](std::size_t n) {
-    return fmt::format("{:.4g} %", 100 * (1 - std::pow(2.0, 1 - static_cast<double>(n))));
-  };
-  if (counts.size() == 1)
-    return fmt::format(
-        "low..high: of {0} rounds; holds the true median with a chance of {1} (1 - 2/2^{0}).",
-        *counts.begin(), chance(*counts.begin()));
-  std::vector<std::string> each;
-  for (const std::size_t n : counts) each.push_back(fmt::format("{} for {}", chance(n), n));
-  return "low..high: holds the true median with a chance of 1 - 2/2^n, where n of the row's rounds "
-         "came to their end: " +
-         joined(each) + ".";
-}
-
-std::vector<std::string> time_legend(const std::vector<Group>& groups) {
-  const bool recompute = any(groups, [](const Group&, const Row& r) {
-    return r.shown && (*r.shown)["time"]["median"]["recompute_ns"].get<double>() > 0;
-  });
-  std::vector<std::string> lines = {
-      fmt::format("TIME     of the round whose step is the median: step = forward{} + backward + "
-                  "clip + update + exposed + other. exposed: communication while the rank computed "
-                  "nothing; hidden: while it computed, so no part of the sum.",
-                  recompute ? " + recompute" : ""),
-      beneath + interval_text(groups)};
-  if (any(groups, [](const Group& g, const Row& r) {
-        const Row* ddp = g.find("ddp", r.overlap);
-        const Row* off = g.find(r.strategy, false);
-        return (ddp && ddp != &r && indistinct(r, *ddp)) ||
-               (r.overlap && off && indistinct(r, *off));
-      }))
-    lines.push_back(beneath +
-                    "≈ intervals overlap, so no difference is shown: of step, from ddp's; of net "
-                    "gain, step on from off.");
-  if (any(groups, [](const Group&, const Row& r) { return !crowded_mark(r).empty(); }))
-    lines.push_back(beneath +
-                    "* more compute and communication threads than cores: ranks with cores of "
-                    "their own are faster.");
-  return lines;
-}
-
-// apart: the strategies that were not compared, see not_compared().
-std::string legend(const std::vector<Group>& groups, const std::string& apart,
-                   std::size_t columns) {
-  std::vector<std::string> lines = time_legend(groups);
-  lines.emplace_back(
-      "RATES    matrix %: of the rate that the model's bare matrix products reach in the same "
-      "process. comm. %: communication, hidden or not, of the step.");
-  if (!apart.empty())
-    lines.push_back(beneath + "checks: not compared, since they add micro-steps in other orders: " +
-                    apart + ".");
-  lines.emplace_back(
-      "BYTES    what a rank holds. sum: the model states, measured; exact: their formula with "
-      "padding; textbook: the formula of P and N alone; peak: all memory at its worst moment.");
-  lines.emplace_back(
-      "TRAFFIC  what a rank sends in a step, by the ring's count; moved: what the transport itself "
-      "saw leave.");
-  std::vector<std::string> by_unit;
-  for (const Group& g : groups)
-    for (const Row& r : g.rows)
-      if (r.shown && gathers_by_unit(r.strategy) && !contains(by_unit, r.strategy))
-        by_unit.push_back(r.strategy);
-  if (!by_unit.empty()) lines.push_back(beneath + joined(by_unit) + ": " + gathered_by_unit_text);
-  lines.push_back(beneath + "kB, MB, GB are 1e3, 1e6, 1e9 bytes.");
-  std::string text;
-  for (const std::string& line : lines) text += wrapped(line, columns, beneath) + "\n";
-  return text;
-}
-
 }  // namespace
 
 std::string table(const std::vector<json>& records, int columns) {
@@ -238,9 +176,9 @@ std::string table(const std::vector<json>& records, int columns) {
   for (const Group& group : groups) {
     text += "\n" + wrapped(title(group, groups), width, "  ") + "\n";
     for (const std::string& block :
-         {time_block(group, notes, width), overlap_block(group, width),
-          rates_block(group, findings, notes, width), bytes_block(group, notes, width),
-          traffic_block(group, notes, width)})
+         {time_block(group, notes, width), communication_block(group, notes, width),
+          overlap_block(group, notes, width), rates_block(group, findings, notes, width),
+          bytes_block(group, notes, width), traffic_block(group, notes, width)})
       if (!block.empty()) text += "\n" + block;
   }
   text += "\n";

@@ -128,8 +128,8 @@ TEST(Table, compares_bytes_and_volume_with_ddp) {
   EXPECT_EQ(cell("BYTES", "zero1", 7), "0.75");
   EXPECT_EQ(cell("BYTES", "zero3", 7), "0.50");
   // elements x 4 bytes x (N - 1)/N: 2P, 1P + 1P, 1P + 2P, 2P + 1P
-  EXPECT_EQ(row(text, "TRAFFIC", "ddp"),
-            (Words{"ddp", "2.777", "0.000", "2.777", "2.777", "2.777", "1.00", "2.777", "1"}));
+  EXPECT_EQ(row(text, "TRAFFIC", "ddp"), (Words{"ddp", "2.777", "0.000", "2.777", "2.777", "2.777",
+                                                "1.00", "2.777", "1.0000", "1"}));
   EXPECT_EQ(cell("TRAFFIC", "zero3", 1), "1.389");
   EXPECT_EQ(cell("TRAFFIC", "zero3", 2), "2.777");
   EXPECT_EQ(cell("TRAFFIC", "zero3", 6), "1.50");
@@ -165,7 +165,7 @@ TEST(Table, sets_overlap_beside_no_overlap) {
   // off: 40.2 - 4 - 6 = 30.2, two thirds of it in backward; on: 36.2 - 4 - 2 = 30.2 as well; 4
   // of 40.2 gained.
   EXPECT_EQ(row(text, "OVERLAP", "ddp*"),
-            (Words{"ddp*", "40.2", "36.2", "4.0", "10.0", "20.1", "20.1", "4.0"}))
+            (Words{"ddp*", "40.2", "36.2", "4.0", "10.0", "20.1", "20.1", "4.0", "5.0", "80.0"}))
       << text;
   EXPECT_TRUE(has(text, "on*")) << "more threads than cores";
   EXPECT_TRUE(row(text, "BYTES", "ddp").at(1) == "2.78")

@@ -121,6 +121,7 @@ std::string wrapped(std::string_view text, std::size_t columns, std::string_view
     const std::string_view word = text.substr(at, end - at);
     at = end + 1;
     if (!fresh && display_width(line) + 1 + display_width(word) > columns) {
+      line.erase(line.find_last_not_of(' ') + 1);
       out += line + "\n";
       line = hang;
       fresh = true;

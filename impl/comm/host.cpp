@@ -15,6 +15,10 @@ std::string Activity::text() const {
       at < 0 ? std::string() : fmt::format(", step {}", at));
 }
 
+std::string World::last_words() const {
+  return fmt::format("rank {}: {}", rank(), activity_.text());
+}
+
 void Wait::progressed() {
   last_ns_ = waited_ns_ = 0;
   world_.activity().waited_ns = 0;

@@ -88,10 +88,6 @@ class MpiGroup final : public Group {
   int size() const override { return size_; }
   bool one_clock() const override { return one_clock_; }
   int ranks_on_this_host() const override { return here_; }
-  Activity& activity() override { return activity_; }
-  std::string last_words() const override {
-    return fmt::format("rank {}: {}", rank_, activity_.text());
-  }
   void check() const override {}  // a rank that fails takes the whole job with it
 
   void fail(Failure f) noexcept override {
@@ -155,7 +151,6 @@ class MpiGroup final : public Group {
   FailureSink sink_;
   int rank_ = 0, size_ = 1, here_ = 0;
   bool one_kernel_ = false, one_clock_ = false;
-  Activity activity_;
   std::atomic<bool> failed_{false};
 };
 

@@ -157,9 +157,9 @@ class Monitoring : public testing::Test {
     fs::remove_all(folder_);
     fs::create_directory(folder_);
     const Said said = run(fmt::format(
-        "{} -n {} --oversubscribe --timeout 60 --mca btl self,vader --mca mpi_yield_when_idle 1"
+        "{0} -n {1} --oversubscribe --timeout 60 --mca btl self,vader --mca mpi_yield_when_idle 1"
         " --mca pml_monitoring_enable 2 --mca pml_monitoring_enable_output 3"
-        " --mca pml_monitoring_filename {}/p {} rank {}",
+        " --mca pml_monitoring_filename {2}/p --mca orte_tmpdir_base {2} {3} rank {4}",
         SHARDMARK_MPIRUN, n, folder_.string(), fs::read_symlink("/proc/self/exe").string(), words));
     EXPECT_EQ(said.status, 0) << said.output;
     std::vector<Sent> all(static_cast<std::size_t>(n));

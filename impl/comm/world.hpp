@@ -40,8 +40,12 @@ class World {
   virtual void check() const = 0;           // throws PeerFailed if someone failed
   // All ranks run under one kernel, so that their monotonic clocks are one.
   virtual bool one_clock() const { return true; }
-  virtual Activity& activity() = 0;            // of this rank
-  virtual std::string last_words() const = 0;  // what each rank that is visible from here is doing
+  virtual Activity& activity() { return activity_; }  // of this rank
+  // What each rank that can be seen from here is doing.
+  virtual std::string last_words() const;
+
+ private:
+  Activity activity_;
 };
 
 }  // namespace shardmark

@@ -1,0 +1,189 @@
+// What can be trained, and what does a cell ask of the training? See cell.hpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "bench/cell.hpp"
+#include "bench/embedded.hpp"
+#include "bench/link_text.hpp"
+#include "bench/registry.hpp"
+#include "bench/text.hpp"
+#include "impl/inject.hpp"
+#include "impl/models/registry.hpp"
+
+namespace shardmark {
+
+namespace {
+
+// A bucket is at least 8 elements a rank (impl/layout.hpp); each is described in memory.
+void check_segments(const Cell& c, std::size_t parameters) {
+  if (c.bucket_bytes == 0) return;
+  constexpr std::size_t most = 1'000'000;
+  const std::size_t least = 8 * static_cast<std::size_t>(c.ranks);
+  const std::size_t segments = parameters / std::max(least, std::size_t{c.bucket_bytes / 4});
+  if (segments > most)
+    throw InputError(fmt::format(
+        "--bucket-mb is {}, which cuts the {} parameters of --model {} into {} buckets, but there "
+        "may be at most {}; give a larger one.",
+        static_cast<double>(c.bucket_bytes) * 1e-6, parameters, c.model, segments, most));
+}
+
+void refuse(const std::string& sentence) { throw InputError(sentence); }
+
+// Which of the ways to carry bytes fit together? One sentence each.
+void check_transport(const Cell& c) {
+  const bool mpi = c.comm == "mpi", linked = c.link != "none";
+  if (c.collectives == "memory" && mpi)
+    refuse(
+        "--collectives memory is for ranks that are threads of one process; with --comm mpi it "
+        "may be ring or library.");
+  if (c.collectives == "memory" && linked)
+    refuse(
+        fmt::format("--collectives memory sends no messages, so that --link {} would slow "
+                    "nothing down; with a link it must be ring.",
+                    c.link));
+  if (c.collectives == "library" && !mpi)
+    refuse(
+        "--collectives library calls the collectives of the MPI library, which needs --comm mpi; "
+        "thread ranks have memory and ring.");
+  if (c.collectives == "library" && linked)
+    refuse(
+        fmt::format("--collectives library sends past --link {}, which slows our own messages "
+                    "down; with a link it must be ring.",
+                    c.link));
+  if (c.all_reduce == "direct" && c.collectives != "memory")
+    refuse(
+        fmt::format("--all-reduce direct is there for --collectives memory alone; with {} leave "
+                    "it away.",
+                    c.collectives));
+}
+
+void check_launch(const Cell& c) {
+  const bool mpi = c.comm == "mpi";
+  if (!mpi && c.launcher != "none")
+    refuse(fmt::format("--launcher \"{}\" starts ranks that are processes, which needs --comm mpi.",
+                       c.launcher));
+  if (mpi && c.launcher != "mpirun" && c.launcher != "given" &&
+      c.launcher.find("{ranks}") == std::string::npos)
+    refuse(
+        fmt::format("--launcher \"{}\" does not say where the number of ranks goes; put "
+                    "{{ranks}} there: 'srun -n {{ranks}}'.",
+                    c.launcher));
+  if (!mpi && !c.interface.empty())
+    refuse(
+        fmt::format("--interface {} would count nothing: what thread ranks send never leaves "
+                    "their process; it needs --comm mpi.",
+                    c.interface));
+  if (c.interface.find_first_of("/, \t\n") != std::string::npos || c.interface == "." ||
+      c.interface == "..")
+    refuse(
+        fmt::format("--interface \"{}\" is no name of a network interface, such as eth0; "
+                    "`ip link` lists them.",
+                    c.interface));
+  if (mpi && !mpi::built())
+    refuse(fmt::format("--comm is mpi, but this build has no MPI library: {}.", mpi::library()));
+  for (const char ch : c.network + c.launcher)
+    if (static_cast<unsigned char>(ch) < ' ')
+      refuse("--network and --launcher are one line of text each, without control characters.");
+}
+
+}  // namespace
+
+Text load_text(const std::vector<std::string>& files) {
+  Text corpus{"built-in", {}, 0};
+  std::string all;
+  if (files.empty()) {
+    all = embedded("corpus.txt");
+  } else {
+    std::vector<std::string> names;
+    for (const std::string& f : files) {
+      const std::string text = read_whole_file("--data", f);
+      if (text.empty())
+        throw InputError(fmt::format("--data: {} is empty; give a file with some text in it.", f));
+      names.push_back(std::filesystem::path(f).filename().string());
+      all += text;
+    }
+    corpus.name = join(names, "+");
+  }
+  corpus.hash = fnv1a64(all);
+  corpus.bytes.assign(all.begin(), all.end());
+  return corpus;
+}
+
+Training training_of(const Cell& c, std::vector<std::uint8_t> corpus) {
+  Training t;
+  t.model = c.model;
+  t.strategy = c.strategy;
+  t.ranks = static_cast<int>(c.ranks);
+  t.batch = static_cast<std::size_t>(c.batch);
+  t.sequence = static_cast<std::size_t>(c.sequence);
+  t.warmup = static_cast<int>(c.warmup);
+  t.steps = static_cast<int>(c.steps);
+  t.seed = c.seed;
+  t.overlap = c.overlap;
+  t.threads_per_rank = static_cast<int>(c.threads_per_rank);
+  t.comm_timeout_s = c.comm_timeout_s;
+  t.options.accumulate = static_cast<int>(c.accumulate);
+  t.options.buckets = static_cast<int>(c.buckets);
+  t.options.bucket_elements = c.bucket_bytes / size_of(t.options.precision.wire);
+  t.options.clip = c.clip;
+  t.options.adam.lr = static_cast<float>(c.lr);
+  t.options.all_reduce =
+      c.all_reduce == "direct" ? Options::AllReduce::direct : Options::AllReduce::composed;
+  t.options.collectives = c.collectives == "library" ? Collectives::library
+                          : c.collectives == "ring"  ? Collectives::ring
+                                                     : Collectives::memory;
+  t.options.prefetch = static_cast<int>(c.prefetch);
+  t.link = link_of("--link", c.link);
+  t.interface = c.interface;
+  t.counted_steps = c.interface.empty() ? 0 : 3;
+  t.corpus = std::move(corpus);
+  t.inject = c.inject;
+  return t;
+}
+
+void validate(const Cell& c, std::size_t corpus_bytes) {
+  const auto strategies_known = strategy_names();
+  if (std::find(strategies_known.begin(), strategies_known.end(), c.strategy) ==
+      strategies_known.end())
+    throw InputError(fmt::format("--strategy \"{}\" is unknown; known are all, {}{}", c.strategy,
+                                 join(strategies_known, ", "),
+                                 suggestion(c.strategy, strategies_known)));
+  const auto models = model_names();
+  if (c.model.find(':') == c.model.npos &&
+      std::find(models.begin(), models.end(), c.model) == models.end())
+    throw InputError(
+        fmt::format("--model \"{}\" is unknown; known are {} and free forms such as "
+                    "gpt:layers=4,width=256,heads=8{}",
+                    c.model, join(models, ", "), suggestion(c.model, models)));
+  const auto needed = static_cast<std::size_t>(c.sequence) + 1;
+  if (corpus_bytes < needed)
+    throw InputError(
+        fmt::format("{} has {} bytes, but a sequence of {} needs at least {}: give more text or a "
+                    "shorter --sequence.",
+                    c.data.empty() ? "the built-in corpus" : "--data " + join(c.data, " "),
+                    corpus_bytes, c.sequence, needed));
+  injection(c.inject, -1);
+  check_transport(c);
+  check_launch(c);
+  try {
+    check_segments(c, make_architecture(c.model, static_cast<std::size_t>(c.sequence),
+                                        static_cast<std::size_t>(c.batch))
+                          .parameter_count());
+  } catch (const InputError& e) {
+    const std::string sentence = e.what();
+    throw InputError(sentence.starts_with("model '") ? "--" + sentence : sentence);
+  }
+  claims_of(training_of(c, std::vector<std::uint8_t>(needed)));
+}
+
+bool oversubscribed(const Cell& c, unsigned cores, std::int64_t ranks_here) {
+  const std::int64_t threads =
+      ranks_here * (c.threads_per_rank + (c.overlap && c.ranks > 1 ? 1 : 0));
+  return threads > static_cast<std::int64_t>(cores);
+}
+
+bool oversubscribed(const Cell& c, unsigned cores) { return oversubscribed(c, cores, c.ranks); }
+
+}  // namespace shardmark
