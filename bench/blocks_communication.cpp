@@ -10,11 +10,17 @@ using nlohmann::json;
 
 namespace {
 
-// Communication without waiting for the last rank; none where nobody knows how long that was.
+// Of all steps and rounds, the median; none where nobody knows how long it was. Steps are few and
+// a transfer is short: one step alone would say less.
 std::optional<double> transfer_ms(const Row& row) {
-  const json& skew = (*row.shown)["time"]["median"]["skew_ns"];
-  if (!skew.is_number()) return std::nullopt;
-  return part_ms(row, "communication") - skew.get<double>() * 1e-6;
+  std::vector<double> all;
+  for (const json* record : row.ok) {
+    const json& samples = (*record)["time"]["samples"][0]["transfer_ns"];
+    if (!samples.is_array()) return std::nullopt;
+    for (const json& ns : samples) all.push_back(ns.get<double>() * 1e-6);
+  }
+  std::sort(all.begin(), all.end());
+  return all.empty() ? std::nullopt : std::optional(all[(all.size() - 1) / 2]);
 }
 
 }  // namespace
@@ -72,10 +78,10 @@ std::string overlap_block(const Group& group, Notes& notes, std::size_t columns)
     // One of the two is enough to make their difference another than on cores of their own.
     std::string mark = crowded_mark(off).empty() ? crowded_mark(*on) : crowded_mark(off);
     const json& median = (*on->shown)["time"]["median"];
-    const double hidden = part_ms(*on, "hidden");
     std::string share = missing;
     const std::string ideal = number_or_why(median, "ideal_hidden_ns", notes, mark, [&](double ns) {
-      if (ns > 0) share = fixed(100 * hidden / (ns * 1e-6), 1);
+      const json& hidden = median["hidden_transfer_ns"];
+      if (ns > 0 && hidden.is_number()) share = fixed(100 * hidden.get<double>() / ns, 1);
       return fixed(ns * 1e-6, decimals);
     });
     block.rows.push_back({off.strategy + mark, ms(off, "step"), ms(*on, "step"),

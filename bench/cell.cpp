@@ -60,8 +60,7 @@ std::string data_text(const std::vector<std::string>& files) {
   return all == paths ? all : all + "~" + hex16(fnv1a64(paths)).substr(0, 4);
 }
 
-// Free text as a part of an id: letters, digits and dots; where that loses something, so does a
-// hash of the whole.
+// Free text as a part of an id: itself where that is one word, else its first and a hash of all.
 std::string short_text(const std::string& text) {
   std::string kept;
   for (const char c : text) {
@@ -70,7 +69,8 @@ std::string short_text(const std::string& text) {
     if (!plain && !kept.empty() && kept.back() != '-') kept += '-';
   }
   if (kept == text) return text;
-  return kept.substr(0, 24) + "~" + hex16(fnv1a64(text)).substr(0, 4);
+  return kept.substr(0, std::min<std::size_t>(24, kept.find('-'))) + "~" +
+         hex16(fnv1a64(text)).substr(0, 4);
 }
 
 // A file is not typed by flags, so their bounds have not been looked at: they are the same ones.

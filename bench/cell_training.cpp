@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "bench/cell.hpp"
@@ -9,6 +10,7 @@
 #include "bench/link_text.hpp"
 #include "bench/registry.hpp"
 #include "bench/text.hpp"
+#include "impl/comm/ring.hpp"
 #include "impl/inject.hpp"
 #include "impl/models/registry.hpp"
 
@@ -57,6 +59,20 @@ void check_transport(const Cell& c) {
         fmt::format("--all-reduce direct is there for --collectives memory alone; with {} leave "
                     "it away.",
                     c.collectives));
+}
+
+// A chunk on the wire is nobody's failure.
+void check_link(const Cell& c) {
+  const auto link = link_of("a cell's \"link\"", c.link);
+  if (!link) return;
+  const double chunk = static_cast<double>(RingOptions().chunk_bytes);
+  const double seconds =
+      (chunk / link->bytes_per_ns + static_cast<double>(link->latency_ns)) * 1e-9;
+  if (2 * seconds > c.comm_timeout_s)
+    refuse(
+        fmt::format("--link {} carries a chunk of {} bytes in {:.3g} s, but a rank waits no longer "
+                    "than --comm-timeout {}; give at least {:.0f}, or a faster link.",
+                    c.link, chunk, seconds, c.comm_timeout_s, std::ceil(2 * seconds)));
 }
 
 void check_launch(const Cell& c) {
@@ -166,6 +182,7 @@ void validate(const Cell& c, std::size_t corpus_bytes) {
                     corpus_bytes, c.sequence, needed));
   injection(c.inject, -1);
   check_transport(c);
+  check_link(c);
   check_launch(c);
   try {
     check_segments(c, make_architecture(c.model, static_cast<std::size_t>(c.sequence),

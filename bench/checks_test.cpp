@@ -119,7 +119,7 @@ TEST(checks, norms_before_clipping_agree_but_for_the_order_of_adding) {
   EXPECT_TRUE(found({ddp, with("zero1", nullptr)}).empty());
 }
 
-// A ring adds in another order: losses and norms to 1e-4, parameters not at all.
+// A ring adds in another order: losses to 1e-3, norms to 1e-2, parameters not at all.
 TEST(checks, rings_and_libraries_are_compared_but_for_rounding) {
   const auto with = [](const char* strategy, const char* comm, const char* collectives,
                        double factor) {
@@ -133,23 +133,27 @@ TEST(checks, rings_and_libraries_are_compared_but_for_rounding) {
     return r;
   };
   const json ring = with("ddp", "mpi", "ring", 1);
-  EXPECT_TRUE(found({ring, with("zero1", "mpi", "ring", 1 + 9e-5)}).empty());
-  const auto differing = found({ring, with("zero1", "mpi", "ring", 1 + 2e-4)});
-  ASSERT_EQ(differing.size(), 2u);
+  EXPECT_TRUE(found({ring, with("zero1", "mpi", "ring", 1 + 9e-4)}).empty());
+  const auto differing = found({ring, with("zero1", "mpi", "ring", 1 + 2e-3)});
+  ASSERT_EQ(differing.size(), 1u);
   EXPECT_EQ(differing[0],
             "same_loss: gpt-nano/zero1/n2/overlap-on/mpi/ring in round 1 has another loss from "
-            "step 2 on, by more than 0.0001 of it, than gpt-nano/ddp/n2/overlap-on/mpi/ring in "
+            "step 2 on, by more than 0.001 of it, than gpt-nano/ddp/n2/overlap-on/mpi/ring in "
             "round 1");
   // Between those who add: memory, ring, library.
   EXPECT_TRUE(
       found({with("ddp", "thread", "memory", 1), with("ddp", "mpi", "library", 1)}).empty());
-  EXPECT_EQ(found({with("ddp", "thread", "memory", 1), with("ddp", "mpi", "library", 1.01)}).size(),
+  EXPECT_EQ(found({with("ddp", "thread", "memory", 1), with("ddp", "mpi", "library", 1.02)}).size(),
             2u);
   EXPECT_EQ(compared_groups({ring, with("zero1", "mpi", "ring", 1)}), 0);
-  EXPECT_EQ(
-      agreement_text({ring, with("zero1", "mpi", "ring", 1)}),
-      "Losses and norms of all cells that compute the same, in whatever order, agree to 0.0001.\n");
+  EXPECT_EQ(agreement_text({ring, with("zero1", "mpi", "ring", 1)}),
+            "Losses and norms of all cells that compute the same, in whatever order, agree to "
+            "rounding.\n");
   EXPECT_EQ(agreement_text({ring}), "");
+  // The first norm is that of the same weights.
+  json first = with("zero1", "mpi", "ring", 1);
+  first["training"]["norm_before"][0] = 5.0 * (1 + 2e-5);
+  EXPECT_EQ(found({ring, first}).size(), 1u);
   EXPECT_EQ(agreement_text({record("ddp"), record("zero1")}),
             "Losses and final parameters are equal, bit for bit, in all cells that compute the "
             "same in rank order.\n");

@@ -264,7 +264,7 @@ int command_line(int argc, char** argv) {
   return said([&] {
     // What this program starts by itself, and nobody types.
     if (command == "launch") return guard({typed.begin() + 1, typed.end()});
-    if (command == "hello") return hello();
+    if (command == "hello") return hello(argc > 2 ? argv[2] : "");
     if (command == "run" && mpi::launched()) return in_given_world(argc, argv);
     return dispatch(argc, argv, nullptr);
   });

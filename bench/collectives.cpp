@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-Launch launch_of(const CollectivesCell& c) { return {c.launcher, c.ranks, 1}; }
+Launch launch_of(const CollectivesCell& c) { return {c.launcher, c.ranks, 1, ""}; }
 
 // Of a training's cell, what the end of its process is judged by.
 Cell limits_of(const CollectivesCell& c) {

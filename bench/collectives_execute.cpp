@@ -16,6 +16,7 @@
 #include "bench/process.hpp"
 #include "bench/rank_watch.hpp"
 #include "bench/text.hpp"
+#include "impl/comm/interface.hpp"
 #include "impl/comm/mpi.hpp"
 #include "impl/comm/thread_ranks.hpp"
 #include "kernels/cpu/cores.hpp"
@@ -39,12 +40,6 @@ void throw_first_failure(const std::vector<std::string>& said) {
   if (chosen == said.size()) return;
   if (said[chosen].starts_with("rank ")) throw Error(said[chosen]);
   throw Error(fmt::format("rank {} failed: {}", chosen, said[chosen]));
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
 }
 
 void say(const json& line) {
@@ -75,7 +70,7 @@ json sections_in(mpi::Session& session, RankWatch& watch, const CollectivesCell&
   mpi::Group& world = *groups.front();
   const RankWatch::Watching watching = watch.watch(world, say);
   try {
-    const bool a_core_each = world.ranks_on_this_host() <= usable_cores();
+    const bool a_core_each = world.ranks_on_this_host() <= world.cores_on_this_host();
     CpuOptions options;
     options.overlap = false;
     options.record = false;

@@ -123,6 +123,8 @@ void set_step(json& r, double step_ms, double communication_ms, double hidden_ms
   m["reduce_ns"] = us(communication_ms);
   m["gather_ns"] = 0;
   m["skew_ns"] = us(communication_ms / 4);
+  m["transfer_ns"] = us(communication_ms) - us(communication_ms / 4);
+  m["hidden_transfer_ns"] = us(hidden_ms * 3 / 4);
   for (const char* key : {"ideal_hidden_ns", "ideal_exposed_ns"}) {
     m.erase(key + std::string("_reason"));
     m[key] = key == std::string("ideal_hidden_ns") ? us(hidden_ms + 1) : us(communication_ms / 4);
@@ -199,8 +201,10 @@ json mpi_record(const std::string& strategy, bool overlap, int round, double ste
   set_counted(r, "eth0");
   // On several hosts nobody knows who waited for whom.
   for (json* part : {&r["time"]["median"], &r["time"]["samples"][0], &r["time"]["samples"][1]}) {
-    (*part)["skew_ns"] = nullptr;
-    (*part)["skew_ns_reason"] = "ranks on several hosts have no clock in common";
+    for (const char* key : {"skew_ns", "transfer_ns", "hidden_transfer_ns"}) {
+      (*part)[key] = nullptr;
+      (*part)[std::string(key) + "_reason"] = "ranks on several hosts have no clock in common";
+    }
   }
   return r;
 }

@@ -7,11 +7,20 @@
 
 #include "bench/execute.hpp"
 #include "bench/last_words.hpp"
+#include "impl/comm/interface.hpp"
 #include "profilers/timeline.hpp"
 
 namespace shardmark {
 
 using nlohmann::json;
+
+GivenWorld::GivenWorld() {
+  constexpr double patience_s = 60;
+  const auto all = session_.group(session_.size(), patience_s, [](const Failure& f) {
+    fmt::print(stderr, "shardmark: {}\n", failure_text(f));
+  });
+  cores_ = all->cores_on_this_host();
+}
 
 void GivenWorld::check(const std::vector<Cell>& cells) const {
   for (const Cell& c : cells) {
@@ -25,6 +34,7 @@ void GivenWorld::check(const std::vector<Cell>& cells) const {
           fmt::format("--ranks {} is more than the {} that the launcher started; start as many, "
                       "or ask for fewer.",
                       c.ranks, size()));
+    if (!c.interface.empty()) sent_by(c.interface);
   }
 }
 

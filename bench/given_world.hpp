@@ -15,7 +15,7 @@ namespace shardmark {
 
 class GivenWorld final : public CellRunner {
  public:
-  GivenWorld() = default;
+  GivenWorld();
   int rank() const { return session_.rank(); }
   int size() const { return session_.size(); }
 
@@ -28,6 +28,7 @@ class GivenWorld final : public CellRunner {
   void check(const std::vector<Cell>&) const;
   std::optional<Ended> run(const Cell&, const Attempt&) override;
   bool isolates() const override { return false; }
+  int cores() const override { return cores_; }
   int interrupted_by() override { return 0; }  // a signal ends the process: rank_watch.hpp
 
  private:
@@ -35,6 +36,7 @@ class GivenWorld final : public CellRunner {
 
   RankWatch watch_;  // before MPI is started
   mpi::Session session_;
+  int cores_ = 1;
 };
 
 }  // namespace shardmark

@@ -43,10 +43,15 @@ std::string in_our_words(const Cell& cell, std::string failure) {
                      bytes_text(cell.memory_limit_bytes), failure);
 }
 
+Launch launch_of(const Cell& c) {
+  return {c.launcher, c.ranks, c.threads_per_rank + (c.overlap && c.ranks > 1 ? 1 : 0),
+          c.interface};
+}
+
 std::vector<Launch> launches_of(const std::vector<Cell>& cells) {
   std::vector<Launch> all;
   for (const Cell& c : cells)
-    if (c.comm == "mpi") all.push_back({c.launcher, c.ranks, c.threads_per_rank});
+    if (c.comm == "mpi") all.push_back(launch_of(c));
   return all;
 }
 
@@ -106,8 +111,8 @@ ProcessEnd IsolatedCells::process(const Cell& cell) {
   if (cell.comm != "mpi")
     return run_self({"shardmark", "cell", "-"}, input, {cell.timeout_s, cell.memory_limit_bytes, 0},
                     interrupts_);
-  return run_launched({cell.launcher, cell.ranks, cell.threads_per_rank}, where_.at(cell.launcher),
-                      {"cell", "-"}, input, cell.timeout_s, interrupts_);
+  return run_launched(launch_of(cell), where_.at(cell.launcher), {"cell", "-"}, input,
+                      cell.timeout_s, interrupts_);
 }
 
 std::optional<Ended> IsolatedCells::run(const Cell& cell, const Attempt&) {

@@ -8,6 +8,7 @@
 #include "bench/launcher.hpp"
 #include "bench/process.hpp"
 #include "bench/runner.hpp"
+#include "kernels/cpu/cores.hpp"
 
 namespace shardmark {
 
@@ -28,6 +29,7 @@ class IsolatedCells final : public CellRunner {
   bool ready() { return interrupted_by() == 0; }
   std::optional<Ended> run(const Cell&, const Attempt&) override;
   bool isolates() const override { return true; }
+  int cores() const override { return usable_cores(); }
   int interrupted_by() override { return interrupts_.seen() ? interrupts_.signal() : 0; }
 
  private:

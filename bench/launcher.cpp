@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
 
 #include "bench/guard.hpp"
 #include "bench/text.hpp"
+#include "impl/comm/interface.hpp"
 #include "impl/comm/mpi.hpp"
 #include "kernels/cpu/cores.hpp"
 
@@ -111,7 +111,8 @@ std::string why_not(const Launch& l, const ProcessEnd& end, const std::vector<js
 }
 
 Where ask(const Launch& l, Interrupts& interrupts) {
-  const ProcessEnd end = run_launched(l, Where::unknown, {"hello"}, "", preflight_s, interrupts);
+  const ProcessEnd end =
+      run_launched(l, Where::unknown, {"hello", l.interface}, "", preflight_s, interrupts);
   const auto said = hellos(end.output);
   if (end.how == ProcessEnd::How::interrupted) return Where::unknown;
   if (const std::string why = why_not(l, end, said); !why.empty())
@@ -119,6 +120,11 @@ Where ask(const Launch& l, Interrupts& interrupts) {
         "{} cannot start {} rank{}: {}.",
         built_in(l.launcher) ? "--comm mpi: mpirun" : "--launcher \"" + l.launcher + "\"", l.ranks,
         l.ranks == 1 ? "" : "s", why));
+  for (const json& host : said[0]["lacking"])
+    if (host != "")
+      throw InputError(fmt::format(
+          "--interface {}: host {} has no network interface of that name; `ip link` lists them.",
+          l.interface, host.get<std::string>()));
   const json& hosts = said[0]["hosts"];
   const bool one =
       std::all_of(hosts.begin(), hosts.end(), [&](const json& host) { return host == hosts[0]; });
@@ -150,9 +156,14 @@ std::string launcher_says(const std::string& errors) {
 std::vector<std::string> launcher_words(const Launch& l) {
   const std::string number = fmt::to_string(l.ranks);
   if (built_in(l.launcher)) {
-    const bool cores = l.ranks <= usable_cores() && l.threads_per_rank == 1;
-    return {"mpirun",          "-n",        number,
-            "--oversubscribe", "--bind-to", cores ? "core:overload-allowed" : "none"};
+    std::vector<std::string> all = {"mpirun", "-n", number, "--oversubscribe"};
+    // Each rank has cores of its own: as many as it has threads, else one for all of them.
+    if (l.threads > 1 && l.ranks * l.threads <= usable_cores())
+      all.insert(all.end(), {"--map-by", fmt::format("slot:PE={}", l.threads)});
+    const bool bound =
+        l.ranks * l.threads <= usable_cores() || (l.ranks <= usable_cores() && l.threads <= 2);
+    all.insert(all.end(), {"--bind-to", bound ? "core:overload-allowed" : "none"});
+    return all;
   }
   std::vector<std::string> all;
   try {
@@ -220,13 +231,13 @@ std::map<std::string, Where> preflight(const std::vector<Launch>& launches,
   return where;
 }
 
-int hello() {
+int hello(const std::string& interface) {
   die_with_parent();
   mpi::Session session;
   const auto all = session.group(session.size(), preflight_s, [](const Failure&) {});
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  const json said = {{"hosts", all->gather(name.data())}};
+  const bool lacks = !interface.empty() && !interface_exists(interface);
+  const json said = {{"hosts", all->gather(host_name())},
+                     {"lacking", all->gather(lacks ? host_name() : "")}};
   if (session.rank() == 0) fmt::print("{}\n", said.dump());
   return 0;
 }

@@ -19,7 +19,9 @@ const char* text_of(Where);
 // "mpirun" or "given": as this program does it; else a command with {ranks} in it.
 struct Launch {
   std::string launcher = "mpirun";
-  std::int64_t ranks = 1, threads_per_rank = 1;
+  std::int64_t ranks = 1;
+  std::int64_t threads = 1;  // a rank computes and communicates with
+  std::string interface;     // that every host must have; empty: none
 };
 
 // The launcher's own words. Throws InputError where a quotation mark is never closed.
@@ -48,6 +50,6 @@ std::string launcher_says(const std::string& errors);
 
 // The hidden command `shardmark hello`: every rank starts MPI, and the first one prints where all
 // are.
-int hello();
+int hello(const std::string& interface);
 
 }  // namespace shardmark

@@ -86,16 +86,20 @@ std::vector<std::string> communication_legend(const std::vector<Group>& groups) 
         return r.shown && g.settings["ranks"].get<int>() > 1;
       }))
     lines.emplace_back(
-        "COMMUNICATION of the same step and rank. skew: waiting for the last rank to come; "
-        "transfer: all communication but that; reduce, gather: of gradients and of parameters, "
-        "waiting included.");
+        "COMMUNICATION  transfer: of a step's collectives, each from the last rank's begin to the "
+        "last rank's end; median of all steps and rounds. Of the step and rank in TIME: skew, "
+        "waiting for the last rank to begin; reduce, gather, of gradients and of parameters, "
+        "waiting "
+        "included.");
   if (any(groups, [](const Group& g, const Row& r) {
         const Row* off = g.find(r.strategy, false);
         return r.overlap && r.shown && off && off->shown;
       }))
     lines.emplace_back(
-        "OVERLAP  ideal: what would be hidden if every span were as long as it was, but for "
-        "waiting, and began as early as its events allow; ideal %: how much of that was hidden.");
+        "OVERLAP  ideal: what would be hidden if every span were as long as it was, a collective "
+        "as "
+        "its transfer, and began as early as its events allow; ideal %: how much of that was "
+        "hidden, waiting for other ranks not counted.");
   return lines;
 }
 

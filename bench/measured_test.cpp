@@ -286,8 +286,10 @@ TEST(schema, defines_nothing_that_is_not_used) {
   const json schema = json::parse(embedded("schema.json"));
   const std::string text = schema.dump();
   for (const auto& [name, definition] : schema["definitions"].items())
-    if (!name.ends_with("_record"))  // a line of its own kind
-      EXPECT_NE(text.find("\"#/definitions/" + name + "\""), std::string::npos) << name;
+    EXPECT_TRUE(name.ends_with("_record") ||  // a line of its own kind
+                    text.find("\"#/definitions/" + name + "\""),
+                std::string::npos)
+        << name;
 }
 
 }  // namespace

@@ -40,10 +40,14 @@ json breakdown_of(const Training& t, const TrainingReport& r, Median at) {
               {"exposed_ns", s.exposed_ns},
               {"hidden_ns", s.hidden_ns},
               {"other_ns", s.other_ns}};
-  if (r.clocks_comparable) {
-    out["skew_ns"] = s.skew_ns;
-  } else {
-    set_missing(out, "skew_ns", other_clocks);
+  for (const auto& [key, ns] :
+       {std::pair("skew_ns", s.skew_ns), std::pair("transfer_ns", s.transfer_ns),
+        std::pair("hidden_transfer_ns", s.hidden_transfer_ns)}) {
+    if (r.clocks_comparable) {
+      out[key] = ns;
+    } else {
+      set_missing(out, key, other_clocks);
+    }
   }
   if (const StepTimes* ideal = ideal_of(rank, at.step)) {
     out["ideal_hidden_ns"] = ideal->hidden_ns;
@@ -61,7 +65,7 @@ json samples_of(const Training& t, const TrainingReport& r, int rank) {
   for (const char* key :
        {"step_ns", "forward_ns", "recompute_ns", "backward_ns", "clip_ns", "update_ns",
         "exposed_ns", "other_ns", "communication_ns", "hidden_ns", "reduce_ns", "gather_ns",
-        "skew_ns", "ideal_hidden_ns", "ideal_exposed_ns"}) {
+        "skew_ns", "transfer_ns", "hidden_transfer_ns", "ideal_hidden_ns", "ideal_exposed_ns"}) {
     json values = json::array();
     for (int i = 0; i < t.steps; ++i) {
       const json sample = breakdown_of(t, r, {t.warmup + i, rank});

@@ -94,7 +94,7 @@ class Execution {
   }
 
   json begun(const Task& t) const {
-    const unsigned cores = machine_["cores_usable"];
+    const auto cores = static_cast<unsigned>(runner_.cores());
     json r = {{"schema_version", schema_version},
               {"run", folder_.id},
               {"suite", suite_.name},
@@ -135,9 +135,8 @@ class Execution {
     if (ended->failure.empty()) {
       r.update(ended->sections);
       // Only now is it known how many ranks shared a host.
-      r["oversubscribed"] =
-          oversubscribed(suite_.cells[t.cell], machine_["cores_usable"].get<unsigned>(),
-                         ranks_under_one_kernel(r));
+      r["oversubscribed"] = oversubscribed(
+          suite_.cells[t.cell], static_cast<unsigned>(runner_.cores()), ranks_under_one_kernel(r));
     } else {
       set_empty(r, "failed", ended->failure);
       // It would fail again, and a cell that hangs would cost its limit in every round.

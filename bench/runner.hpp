@@ -35,6 +35,9 @@ class CellRunner {
   // Each cell has processes of its own. Else one that fails ends this process too: then a record
   // of status "started" precedes it.
   virtual bool isolates() const = 0;
+  // That ranks on this host may use, all together; more than this process alone where a launcher
+  // has bound it.
+  virtual int cores() const = 0;
   virtual int interrupted_by() = 0;  // a signal; 0: go on
 };
 

@@ -1,7 +1,6 @@
 #include "impl/rank_run.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -11,7 +10,6 @@
 #include "impl/export.hpp"
 #include "impl/inject.hpp"
 #include "impl/models/registry.hpp"
-#include "kernels/cpu/cores.hpp"
 #include "kernels/rates.hpp"
 #include "profilers/replay.hpp"
 
@@ -39,9 +37,9 @@ Job::Job(const Training& t)
   training.options.steps = steps_of(t);
 }
 
-std::int64_t spin_ns(const Training& t, int ranks_on_this_host) {
+std::int64_t spin_ns(const Training& t, int ranks_on_this_host, int cores) {
   const int threads = ranks_on_this_host * (t.threads_per_rank + (t.overlap ? 1 : 0));
-  return threads <= usable_cores() ? 50'000 : 0;
+  return threads <= cores ? 50'000 : 0;
 }
 
 RankRun::RankRun(const Job& job, World& world, const MakeCommunicator& make_communicator,
@@ -88,8 +86,10 @@ void RankRun::failed(const std::exception& e) noexcept {
 }
 
 std::string RankRun::where() const {
-  const int step = world_.activity().step;
-  return step < 0 ? "set-up" : fmt::format("step {}", step);
+  const int step = world_.activity().step_now();
+  return step == -1  ? "set-up"
+         : step < -1 ? "the measurements behind the steps"
+                     : fmt::format("step {}", step);
 }
 
 CpuOptions RankRun::device_options(std::int64_t spin) {
@@ -137,6 +137,8 @@ void RankRun::train() {
     report_.counted.push_back({after.bytes - before.bytes, after.packets - before.packets});
     world_.gather("");
   }
+  world_.activity().step = -2;
+  report_.resident_peak_bytes = process_status_bytes("VmHWM");
 }
 
 void RankRun::step(int number) {
@@ -157,32 +159,33 @@ void RankRun::step(int number) {
 
 namespace {
 
-std::string host_name() {
-  char name[256] = {};
-  ::gethostname(name, sizeof name - 1);
-  return name;
-}
-
-// Every rank makes the same collectives in the same order, so the begins of all ranks' i-th say how
-// long each of them waited for the last one.
-void set_skew(Timeline& t, World& world) {
+// Every rank makes the same collectives in the same order, so the i-th of all ranks are one: how
+// long each rank waited for the last one, and how long it took from there.
+void compare_collectives(Timeline& t, World& world) {
+  struct Times {
+    std::int64_t begin, end;
+  };
   std::vector<Interval*> mine;
   for (int lane : {0, 1})
     for (Interval& i : t.lane(lane))
       if (is_communication(i.phase)) mine.push_back(&i);
-  std::string begins;
-  for (const Interval* i : mine)
-    begins.append(reinterpret_cast<const char*>(&i->begin_ns), sizeof i->begin_ns);
-  const std::vector<std::string> all = world.gather(begins);
+  std::string times;
+  for (const Interval* i : mine) {
+    const Times one{i->begin_ns, i->end_ns};
+    times.append(reinterpret_cast<const char*>(&one), sizeof one);
+  }
+  const std::vector<std::string> all = world.gather(times);
+  for (const std::string& theirs : all)
+    require(theirs.size() == times.size(), "ranks made different numbers of collectives");
   for (std::size_t at = 0; at < mine.size(); ++at) {
-    std::int64_t last = mine[at]->begin_ns;
+    Times last{mine[at]->begin_ns, mine[at]->end_ns};
     for (const std::string& theirs : all) {
-      require(theirs.size() == begins.size(), "ranks made different numbers of collectives");
-      std::int64_t begin = 0;
-      std::memcpy(&begin, theirs.data() + at * sizeof begin, sizeof begin);
-      last = std::max(last, begin);
+      Times one{};
+      std::memcpy(&one, theirs.data() + at * sizeof one, sizeof one);
+      last = {std::max(last.begin, one.begin), std::max(last.end, one.end)};
     }
-    mine[at]->skew_ns = std::min(last, mine[at]->end_ns) - mine[at]->begin_ns;
+    mine[at]->skew_ns = std::min(last.begin, mine[at]->end_ns) - mine[at]->begin_ns;
+    mine[at]->transfer_ns = last.end - last.begin;
   }
 }
 
@@ -190,14 +193,14 @@ void set_skew(Timeline& t, World& world) {
 
 void RankRun::read_timeline() {
   Timeline t = device_.timeline();
-  if (world_.one_clock()) set_skew(t, world_);
+  if (world_.one_clock()) compare_collectives(t, world_);
   const auto read = [&](const Timeline& from) {
     std::vector<StepTimes> steps = breakdown(from, timed_steps_of(training_));
     steps.pop_back();  // the closing step: no step begins behind it
     return steps;
   };
   report_.steps = read(t);
-  if (training_.overlap) report_.ideal = read(replay(t));
+  if (training_.overlap && world_.one_clock()) report_.ideal = read(replay(t));
 }
 
 void RankRun::collect() {

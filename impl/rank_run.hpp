@@ -31,7 +31,7 @@ struct Job {
 };
 
 // Waits may spin only where every thread has a core.
-std::int64_t spin_ns(const Training&, int ranks_on_this_host);
+std::int64_t spin_ns(const Training&, int ranks_on_this_host, int cores);
 
 class RankRun {
  public:
@@ -47,7 +47,6 @@ class RankRun {
   void make();
   void train();
   void step(int number);
-  void count_interface();
   void collect();
   void read_timeline();
   void read_parameters();

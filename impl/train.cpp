@@ -12,6 +12,7 @@
 #include "impl/models/registry.hpp"
 #include "impl/rank_run.hpp"
 #include "impl/report_bytes.hpp"
+#include "kernels/cpu/cores.hpp"
 #include "kernels/cpu/math.hpp"
 
 namespace shardmark {
@@ -33,7 +34,7 @@ struct SharedRun {
 
   explicit SharedRun(const Training& t)
       : job(t),
-        hub(t.ranks, t.comm_timeout_s, spin_ns(t, t.ranks)),
+        hub(t.ranks, t.comm_timeout_s, spin_ns(t, t.ranks, usable_cores())),
         reports(static_cast<std::size_t>(t.ranks)),
         worlds(reports.size()),
         runs(reports.size()),
@@ -147,6 +148,7 @@ TrainingReport report_of(const Job& job, std::vector<RankReport> ranks) {
 void check_input(const Training& t) {
   for (int r = 0; r < t.ranks; ++r) injection(t.inject, r);
   cpu::instruction_set();
+  if (!t.interface.empty()) sent_by(t.interface);
 }
 
 }  // namespace
@@ -162,8 +164,10 @@ TrainingReport train(const Training& t) {
     throw Error(fmt::format("rank {} failed at {}{}", f->rank, f->what,
                             all_ended ? "" : "; a rank that is stuck was left behind"));
   std::vector<RankReport> reports = std::move(shared->reports);
+  for (RankReport& r : reports)  // one process: the last rank to look has seen the most
+    reports[0].resident_peak_bytes =
+        std::max(reports[0].resident_peak_bytes, std::exchange(r.resident_peak_bytes, 0));
   reports[0].resident_before_bytes = before;
-  reports[0].resident_peak_bytes = process_status_bytes("VmHWM");
   return report_of(shared->job, std::move(reports));
 }
 
@@ -173,7 +177,7 @@ TrainingReport train(const Training& t, mpi::Group& group) {
   check_input(t);
   require(group.size() == t.ranks, "the group has another number of ranks than the training");
   const Job job(t);
-  const std::int64_t spin = spin_ns(t, group.ranks_on_this_host());
+  const std::int64_t spin = spin_ns(t, group.ranks_on_this_host(), group.cores_on_this_host());
   RankRun run(
       job, group,
       [&](Device& d) {
@@ -181,7 +185,6 @@ TrainingReport train(const Training& t, mpi::Group& group) {
       },
       spin, mine);
   run.run();
-  mine.resident_peak_bytes = process_status_bytes("VmHWM");
   std::vector<RankReport> reports;
   for (const std::string& bytes : group.gather(packed(mine))) reports.push_back(unpacked(bytes));
   TrainingReport out = report_of(job, std::move(reports));

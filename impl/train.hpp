@@ -1,7 +1,7 @@
 #pragma once
 // What does one cell's training say when it is over? Runs all ranks of a cell as threads of this
-// process, and returns what each of them saw. Used by `shardmark cell` and by the conformance tests
-// alike.
+// process, or this process as one rank of a group, and returns what each rank saw. Used by
+// `shardmark cell` and by the conformance tests alike.
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,8 +42,8 @@ struct Training {
 };
 
 struct RankReport {
-  // Warm-up included. One step more is run, to close the last window; it stands in the other
-  // vectors.
+  // Warm-up included. One step more is run, to close the last window, and then the counted ones:
+  // they stand in the other vectors.
   std::vector<StepTimes> steps;
   std::vector<double> loss, norm_before,
       norm_after;  // by step; norms empty where nothing asked for them

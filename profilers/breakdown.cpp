@@ -61,13 +61,15 @@ StepTimes measure(const Window& w, const std::vector<const Interval*>& inside) {
   out.begin_ns = w.begin;
   out.step_ns = w.end - w.begin;
   std::array<std::vector<Stretch>, phases> by_phase;
-  std::vector<Stretch> compute, communication;
+  std::vector<Stretch> compute, communication, moving;
   for (const Interval* i : inside) {
     const Stretch clipped{std::max(i->begin_ns, w.begin), std::min(i->end_ns, w.end)};
     if (clipped.second <= clipped.first) continue;
     by_phase[static_cast<std::size_t>(i->phase)].push_back(clipped);
     (is_communication(i->phase) ? communication : compute).push_back(clipped);
     // A collective waits first and moves then.
+    if (is_communication(i->phase))
+      moving.push_back({std::max(i->begin_ns + i->skew_ns, w.begin), clipped.second});
     out.skew_ns +=
         std::max<std::int64_t>(0, std::min(i->begin_ns + i->skew_ns, w.end) - clipped.first);
   }
@@ -76,6 +78,7 @@ StepTimes measure(const Window& w, const std::vector<const Interval*>& inside) {
   communication = united(std::move(communication));
   out.communication_ns = length(communication);
   out.hidden_ns = overlap(communication, compute);
+  out.hidden_transfer_ns = overlap(united(std::move(moving)), compute);
   out.exposed_ns = out.communication_ns - out.hidden_ns;
   out.other_ns = out.step_ns - length(compute) - out.exposed_ns;
   return out;
@@ -94,6 +97,10 @@ std::vector<StepTimes> breakdown(const Timeline& t, int steps) {
         inside[static_cast<std::size_t>(s)].push_back(&i);
   std::vector<StepTimes> out;
   for (std::size_t s = 0; s < w.size(); ++s) out.push_back(measure(w[s], inside[s]));
+  for (int lane : {0, 1})
+    for (const Interval& i : t.lane(lane))
+      if (i.step >= 0 && i.step < steps && i.transfer_ns > 0)
+        out[static_cast<std::size_t>(i.step)].transfer_ns += i.transfer_ns;
   return out;
 }
 

@@ -17,7 +17,11 @@ struct StepTimes {
   std::int64_t exposed_ns = 0;        // communication during which this rank computed nothing
   std::int64_t hidden_ns = 0;         // communication - exposed
   std::int64_t skew_ns = 0;           // part of communication spent waiting for the last rank
-  std::int64_t other_ns = 0;          // the residual: neither computing nor communicating
+  // Of the step's collectives, each from the last rank's begin to the last rank's end: the same on
+  // all ranks. A rank that leaves one early waits in the next: its own time says little.
+  std::int64_t transfer_ns = 0;
+  std::int64_t hidden_transfer_ns = 0;  // part of hidden that is not skew
+  std::int64_t other_ns = 0;            // the residual: neither computing nor communicating
   std::int64_t of(Phase p) const { return phase_ns[static_cast<std::size_t>(p)]; }
 };
 

@@ -17,14 +17,15 @@ inline std::int64_t now_ns() {
 
 // label: the unit (forward, recompute, backward) or the segment (update, reduce, gather) it belongs
 // to. skew_ns: of a collective, the time until the last rank had begun it, known once the begins of
-// all ranks are compared; not a transfer. after: by lane, how many of its intervals had to end
-// first.
+// all ranks are compared; not a transfer. transfer_ns: of a collective, from the last rank's begin
+// to the last rank's end, the same on all ranks; -1: not known. after: by lane, how many of its
+// intervals had to end first.
 struct Interval {
   std::int64_t begin_ns = 0, end_ns = 0;
   Phase phase = Phase::forward;
   int label = 0;
   int step = 0;
-  std::int64_t skew_ns = 0;
+  std::int64_t skew_ns = 0, transfer_ns = -1;
   std::array<std::uint64_t, 2> after{};
 };
 

@@ -7,7 +7,7 @@
 namespace shardmark {
 
 std::string Activity::text() const {
-  const int now = verb, at = step;
+  const int now = verb, at = step_now();
   return fmt::format(
       "{} collectives, {}{}", calls.load(),
       now < 0 ? std::string("in none")
@@ -39,8 +39,9 @@ std::int64_t Wait::rest_until(std::int64_t patience_ns) {
 }
 
 std::function<void()> HostCommunicator::doing(Verb verb, int label, std::function<void()> body) {
-  return [this, verb, label, body = std::move(body)] {
+  return [this, verb, label, step = world_.activity().step.load(), body = std::move(body)] {
     Activity& mine = world_.activity();
+    mine.verb_step = step;
     mine.verb = static_cast<int>(verb);
     mine.label = label;
     ++mine.calls;

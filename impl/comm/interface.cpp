@@ -68,6 +68,12 @@ InterfaceCounters pick(const std::string& name,
 
 }  // namespace
 
+std::string host_name() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
 bool interface_exists(const std::string& name) { return parse(read_source()).count(name) > 0; }
 
 InterfaceCounters sent_by(const std::string& name) { return pick(name, parse(read_source())); }

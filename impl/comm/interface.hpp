@@ -13,6 +13,8 @@ struct InterfaceCounters {
   bool operator==(const InterfaceCounters&) const = default;
 };
 
+std::string host_name();  // of this machine, or of its namespace
+
 bool interface_exists(const std::string& name);
 
 // Since the interface was made. Throws InputError where there is no such interface; the sentence

@@ -14,8 +14,11 @@ void LinkTransport::send(ConstView v) {
 }
 
 void LinkTransport::deliver() {
-  for (; !on_the_wire_.empty() && on_the_wire_.front().arrives_ns <= now_ns();
-       on_the_wire_.pop_front())
+  // What has arrived and is not taken yet waits at the receiver's end, within what that can hold.
+  constexpr std::uint64_t most = 32;
+  for (; !on_the_wire_.empty() && on_the_wire_.front().arrives_ns <= now_ns() &&
+         arrived_ - inner_->sent() < most;
+       on_the_wire_.pop_front(), ++arrived_)
     inner_->send(on_the_wire_.front().message);
 }
 
@@ -31,7 +34,8 @@ std::uint64_t LinkTransport::received() {
 
 // The next arrival is known, so nobody naps past it.
 void LinkTransport::rest(std::int64_t until_ns) {
-  if (!on_the_wire_.empty()) until_ns = std::min(until_ns, on_the_wire_.front().arrives_ns);
+  if (!on_the_wire_.empty() && on_the_wire_.front().arrives_ns > now_ns())
+    until_ns = std::min(until_ns, on_the_wire_.front().arrives_ns);
   inner_->rest(until_ns);
 }
 

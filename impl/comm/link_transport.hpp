@@ -29,7 +29,8 @@ class LinkTransport final : public Transport {
   std::unique_ptr<Transport> inner_;
   Link link_;
   std::deque<OnTheWire> on_the_wire_;
-  double free_ns_ = 0;  // when the last message has left
+  std::uint64_t arrived_ = 0;  // messages handed over
+  double free_ns_ = 0;         // when the last message has left
 };
 
 }  // namespace shardmark

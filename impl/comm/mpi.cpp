@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <set>
 
 #include "impl/comm/link_transport.hpp"
 #include "impl/comm/mpi_wire.hpp"
 #include "impl/comm/ring.hpp"
+#include "kernels/cpu/cores.hpp"
 
 namespace shardmark::mpi {
 namespace {
@@ -56,42 +57,40 @@ class Comm {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-void rest(std::int64_t until_ns) {
-  if (const std::int64_t ns = until_ns - now_ns(); ns > 0)
-    ::usleep(static_cast<useconds_t>(ns / 1000));
-  else
-    std::this_thread::yield();
-}
-
 class MpiGroup final : public Group {
  public:
   MpiGroup(int size, double timeout_s, FailureSink sink)
-      : talk_(size, 0),
-        carry_(size, 1),
-        timeout_s_(timeout_s),
-        sink_(std::move(sink)),
-        size_(size) {
-    MPI_Comm_rank(talk_.get(), &rank_);
+      : timeout_s_(timeout_s), sink_(std::move(sink)), size_(size) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);  // the group's ranks are the first of the world
+    Watchdog watching(*this, timeout_s);
+    watching.enter("MPI_Comm_create_group");
+    talk_.emplace(size, 0);
+    carry_.emplace(size, 1);
+    watching.leave();
     const Machine mine;
-    std::set<std::string> clocks;
-    for (const std::string& kernel : gather(mine.kernel)) {
-      clocks.insert(kernel);
-      if (kernel == mine.kernel) ++here_;
-    }
-    one_kernel_ = clocks.size() == 1;
-    clocks.clear();
-    for (const std::string& clock : gather(mine.clock)) clocks.insert(clock);
-    one_clock_ = one_kernel_ && clocks.size() == 1;
+    const std::vector<std::string> kernels = gather(mine.kernel), clocks = gather(mine.clock),
+                                   cores = gather(usable_core_list());
+    std::vector<std::string> here;
+    for (std::size_t r = 0; r < kernels.size(); ++r)
+      if (kernels[r] == mine.kernel) here.push_back(cores[r]);
+    here_ = static_cast<int>(here.size());
+    cores_ = cores_of(here);
+    const auto all_mine = [](const std::vector<std::string>& all, const std::string& one) {
+      return std::count(all.begin(), all.end(), one) == static_cast<std::ptrdiff_t>(all.size());
+    };
+    one_clock_ = all_mine(kernels, mine.kernel) && all_mine(clocks, mine.clock);
   }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   bool one_clock() const override { return one_clock_; }
   int ranks_on_this_host() const override { return here_; }
+  int cores_on_this_host() const override { return cores_; }
   void check() const override {}  // a rank that fails takes the whole job with it
 
   void fail(Failure f) noexcept override {
-    if (failed_.exchange(true)) return;
+    // Who comes second waits for the end: no other call of MPI may stand beside the abort.
+    if (failed_.exchange(true)) std::this_thread::sleep_for(std::chrono::hours(1));
     if (sink_) sink_(f);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
@@ -99,16 +98,17 @@ class MpiGroup final : public Group {
   std::vector<std::string> gather(const std::string& mine) override {
     const auto n = static_cast<std::size_t>(size_);
     const int length = static_cast<int>(mine.size());
+    require(mine.size() * n < (std::size_t{1} << 31), "host bytes of all ranks pass 2 GiB");
     std::vector<int> lengths(n), begins(n);
     MPI_Request request;
     mpi::check(
-        MPI_Iallgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, talk_.get(), &request),
+        MPI_Iallgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, talk_->get(), &request),
         "MPI_Iallgather");
     finish(request);
     for (std::size_t r = 1; r < n; ++r) begins[r] = begins[r - 1] + lengths[r - 1];
     std::string all(static_cast<std::size_t>(begins[n - 1] + lengths[n - 1]), '\0');
     mpi::check(MPI_Iallgatherv(mine.data(), length, MPI_BYTE, all.data(), lengths.data(),
-                               begins.data(), MPI_BYTE, talk_.get(), &request),
+                               begins.data(), MPI_BYTE, talk_->get(), &request),
                "MPI_Iallgatherv");
     finish(request);
     std::vector<std::string> out;
@@ -125,13 +125,14 @@ class MpiGroup final : public Group {
       throw InputError("processes cannot read each other's memory; they may use ring or library");
     if (made_by == Collectives::library) {
       if (link) throw InputError("a link carries messages: it needs the collectives of the ring");
-      return std::make_unique<LibraryCommunicator>(d, *this, carry_.get(), timeout_s);
+      return std::make_unique<LibraryCommunicator>(d, *this, carry_->get(), timeout_s);
     }
-    std::unique_ptr<Transport> transport = std::make_unique<MpiTransport>(carry_.get());
+    std::unique_ptr<Transport> transport = std::make_unique<MpiTransport>(carry_->get());
     if (link) transport = std::make_unique<LinkTransport>(std::move(transport), *link);
     RingOptions o;
     o.timeout_s = timeout_s;
-    // Without overlap nobody computes meanwhile, and staying awake costs nobody anything.
+    o.ahead = ahead_of(o, link);
+    // Without overlap this rank computes nothing meanwhile, and yielding leaves its core to others.
     const bool overlap = &d.comm() != &d.compute();
     o.patience_ns = spin || !overlap ? 2'000'000 : 30'000;
     return std::make_unique<RingCommunicator>(d, *this, std::move(transport), o);
@@ -146,11 +147,11 @@ class MpiGroup final : public Group {
     }
   }
 
-  Comm talk_, carry_;
+  std::optional<Comm> talk_, carry_;
   double timeout_s_;
   FailureSink sink_;
-  int rank_ = 0, size_ = 1, here_ = 0;
-  bool one_kernel_ = false, one_clock_ = false;
+  int rank_ = 0, size_ = 1, here_ = 0, cores_ = 1;
+  bool one_clock_ = false;
   std::atomic<bool> failed_{false};
 };
 
@@ -170,11 +171,13 @@ std::string library() {
 }
 
 std::optional<int> launched() {
-  for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"})
-    if (const char* text = std::getenv(size)) return std::atoi(text);
-  // Slurm sets these for every step, also for an interactive shell that no rank runs in.
-  if (std::getenv("PMIX_RANK") || std::getenv("SLURM_PMI_FD"))
-    if (const char* text = std::getenv("SLURM_STEP_NUM_TASKS")) return std::atoi(text);
+  if (const char* size = std::getenv("OMPI_COMM_WORLD_SIZE")) return std::atoi(size);
+  // Slurm sets these for every step, also for an interactive shell, which is a step of one task.
+  const bool slurm = std::getenv("PMIX_RANK") || std::getenv("SLURM_PMI_FD");
+  for (const char* name : {"PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+    if (const char* size = std::getenv(name))
+      if (std::atoi(size) > 1 && (slurm || std::string_view(name) == "PMI_SIZE"))
+        return std::atoi(size);
   return std::nullopt;
 }
 
@@ -191,7 +194,12 @@ Session::Session() : state_(std::make_unique<State>()) {
   MPI_Comm_size(MPI_COMM_WORLD, &state_->size);
 }
 
-Session::~Session() { MPI_Finalize(); }
+Session::~Session() {
+  // All have said what they had to say; one that hangs here may be ended without a word.
+  Watchdog watching(60, [this](const char*) { abort(1); });
+  watching.enter("MPI_Finalize");
+  MPI_Finalize();
+}
 
 int Session::rank() const { return state_->rank; }
 int Session::size() const { return state_->size; }

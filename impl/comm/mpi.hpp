@@ -28,6 +28,7 @@ class Group : public World {
   virtual std::unique_ptr<Communicator> communicator(Device&, Collectives, std::optional<Link>,
                                                      double timeout_s, bool spin) = 0;
   virtual int ranks_on_this_host() const = 0;
+  virtual int cores_on_this_host() const = 0;  // that these ranks may use, all together
 };
 
 // From MPI_Init to MPI_Finalize; one a process, made and ended on the main thread. Ranks exchange

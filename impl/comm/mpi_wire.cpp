@@ -22,7 +22,7 @@ MPI_Datatype type_of(DType t) {
 
 int count_of(std::size_t n) {
   require(n <= static_cast<std::size_t>(std::numeric_limits<int>::max()),
-          "MPI counts elements in 32 bits; this array has more");
+          "MPI counts in 32 bits, and this array has more of what it counts");
   return static_cast<int>(n);
 }
 
@@ -85,51 +85,59 @@ std::uint64_t MpiTransport::received() {
   return received_;
 }
 
-void MpiTransport::rest(std::int64_t until_ns) {
+void MpiTransport::rest(std::int64_t until_ns) { mpi::rest(until_ns); }
+
+void rest(std::int64_t until_ns) {
   if (const std::int64_t ns = until_ns - now_ns(); ns > 0)
     std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
   else
     std::this_thread::yield();
 }
 
+Watchdog::Watchdog(double timeout_s, Late late)
+    : timeout_s_(timeout_s), late_(std::move(late)), thread_([this] { watch(); }) {}
+
 Watchdog::Watchdog(World& w, double timeout_s)
-    : world_(w), timeout_s_(timeout_s), thread_([this] { watch(); }) {}
+    : timeout_s_(timeout_s),
+      late_([&w, timeout_s](const char* call) {
+        w.fail({w.rank(), fmt::format("waited more than {} s for its peers in {} ({})", timeout_s,
+                                      call, w.last_words())});
+      }),
+      activity_(&w.activity()),
+      thread_([this] { watch(); }) {}
 
 Watchdog::~Watchdog() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  changed_.notify_all();
+  over_.notify_all();
   thread_.join();
 }
 
 void Watchdog::enter(const char* call) {
-  const std::lock_guard lock(mutex_);
+  ++calls_;
   call_ = call;
-  ++entered_;
 }
 
 void Watchdog::leave() {
-  const std::lock_guard lock(mutex_);
   call_ = nullptr;
+  if (activity_) activity_->waited_ns = 0;
 }
 
 void Watchdog::watch() {
-  constexpr auto tick = std::chrono::milliseconds(100);
+  constexpr std::int64_t tick_ns = 100'000'000;
   std::unique_lock lock(mutex_);
   std::uint64_t seen = 0;
-  for (double waited_s = 0; !stop_;) {
-    changed_.wait_for(lock, tick);
-    waited_s = call_ && seen == entered_ ? waited_s + 0.1 : 0;
-    seen = entered_;
-    world_.activity().waited_ns = static_cast<std::int64_t>(waited_s * 1e9);
-    if (waited_s <= timeout_s_) continue;
-    const std::string what =
-        fmt::format("step {}: waited more than {} s for its peers in {} ({})",
-                    world_.activity().step.load(), timeout_s_, call_, world_.last_words());
+  for (std::int64_t waited = 0; !stop_;) {
+    over_.wait_for(lock, std::chrono::nanoseconds(tick_ns), [this] { return stop_; });
+    const char* call = call_;
+    waited = call && seen == calls_ ? waited + tick_ns : 0;
+    seen = calls_;
+    if (call && activity_) activity_->waited_ns = waited;
+    if (static_cast<double>(waited) * 1e-9 <= timeout_s_) continue;
     lock.unlock();
-    world_.fail({world_.rank(), what});
+    late_(call);
     return;
   }
 }

@@ -37,23 +37,28 @@ class MpiTransport final : public Transport {
   std::uint64_t sent_ = 0, received_ = 0, moved_ = 0;
 };
 
-// Fails the world when a blocking call takes too long: nothing can be asked inside of one. A
-// process that was stopped in between has not waited.
+void rest(std::int64_t until_ns);  // asleep, or where that is past, letting others run
+
+// Looks from outside at blocking calls, in which nothing can be asked: late() where one takes too
+// long. A process that was stopped in between has not waited.
 class Watchdog {
  public:
-  Watchdog(World&, double timeout_s);
+  using Late = std::function<void(const char* call)>;
+  Watchdog(double timeout_s, Late);
+  Watchdog(World&, double timeout_s);  // the world fails
   ~Watchdog();
   void enter(const char* call);
   void leave();
 
  private:
   void watch();
-  World& world_;
   double timeout_s_;
+  Late late_;
+  Activity* activity_ = nullptr;
+  std::atomic<const char*> call_{nullptr};
+  std::atomic<std::uint64_t> calls_{0};
   std::mutex mutex_;
-  std::condition_variable changed_;
-  const char* call_ = nullptr;
-  std::uint64_t entered_ = 0;
+  std::condition_variable over_;
   bool stop_ = false;
   std::thread thread_;
 };

@@ -4,6 +4,8 @@
 
 namespace shardmark {
 
+constexpr std::size_t least_chunk_bytes = 8 << 10;
+
 // The messages of one turn are numbered in the order in which they leave: message i is chunk i % C
 // of round i / C. A message of a later round can leave once the same chunk of the round before it
 // has come, so message i waits for i - C. Every rank numbers alike, and what one sends as i, the
@@ -20,22 +22,20 @@ class RingCommunicator::Pipeline {
         received_before_(transport_.received()) {
     const std::size_t part = part_of(t.whole.size(), ranks_, 0).size;  // none is larger
     // A small part is cut as well, so that adding and sending overlap.
-    constexpr std::size_t least_bytes = 8 << 10;
     const std::size_t size = size_of(t.whole.dtype());
-    const std::size_t chunk = std::clamp(part * size / 4, least_bytes, options_.chunk_bytes) / size;
+    const std::size_t chunk =
+        std::clamp(part * size / 4, least_chunk_bytes, options_.chunk_bytes) / size;
     chunks_ = std::max<std::size_t>(1, (part + chunk - 1) / chunk);
-    messages_ = chunks_ * static_cast<std::size_t>(ranks_ - 1);
+    messages_ = chunks_ * static_cast<std::size_t>(t.rounds);
+    added_ = chunks_ * static_cast<std::size_t>(t.adding);
   }
 
-  bool done() const { return taken_ == messages_ && next_ == messages_ && sent_ == posted_; }
+  bool done() const { return taken_ == messages_ && left_ == messages_; }
 
   // Moves on what can move; false if nothing did.
   bool advance() {
-    const bool posted = post_receives(), taken = take(), sent = send();
-    const std::uint64_t ended = transport_.sent() - sent_before_;
-    const bool left = ended != sent_;
-    sent_ = ended;
-    return posted || taken || sent || left;
+    const bool listens = listen(), takes = take(), sends = send(), leaves = leave();
+    return listens || takes || sends || leaves;
   }
 
  private:
@@ -54,12 +54,15 @@ class RingCommunicator::Pipeline {
     return View(landing_.address() + slot, here.size(), here.dtype(), here.space());
   }
 
-  bool post_receives() {
+  // A part that comes back whole overwrites what this rank sent of it N - 1 rounds before: not
+  // before that has left.
+  bool listen() {
     bool any = false;
     for (; listening_ < messages_ && listening_ < taken_ + options_.window; ++listening_) {
-      const View to = turn_.adds ? landing(listening_) : chunk(listening_, true);
-      if (!to) continue;
-      transport_.receive(to);
+      const bool adds = listening_ < added_;
+      if (!adds && turn_.adding > 0 && left_ <= listening_ - added_) break;
+      if (const View to = adds ? landing(listening_) : chunk(listening_, true))
+        transport_.receive(to);
       any = true;
     }
     return any;
@@ -74,7 +77,7 @@ class RingCommunicator::Pipeline {
       if (own) {
         if (used_ == here) break;
         ++used_;
-        if (turn_.adds) add(own);
+        if (taken_ < added_) add(own);
       }
       any = true;
     }
@@ -82,7 +85,7 @@ class RingCommunicator::Pipeline {
   }
 
   void add(View own) {
-    const bool last = taken_ >= messages_ - chunks_;
+    const bool last = taken_ >= added_ - chunks_;
     View to = own;
     if (last && turn_.last) {
       const std::size_t begin = (own.address() - part_address()) / size_of(own.dtype());
@@ -91,19 +94,28 @@ class RingCommunicator::Pipeline {
     const ConstView both[] = {landing(taken_), own};
     cpu::reduce_ranks(both, to, last ? turn_.factor : 1.0);
   }
-  std::uintptr_t part_address() const {  // of the part that comes last
-    const int part = ((turn_.first - ranks_ + 1) % ranks_ + ranks_) % ranks_;
+  std::uintptr_t part_address() const {  // of the part that is added up last
+    const int part = ((turn_.first - turn_.adding) % ranks_ + ranks_) % ranks_;
     return turn_.whole.slice(part_of(turn_.whole.size(), ranks_, part)).address();
   }
 
   bool send() {
     bool any = false;
-    for (; next_ < messages_ && posted_ - sent_ < options_.window; ++next_) {
+    for (; next_ < messages_ && next_ < left_ + options_.ahead; ++next_) {
       if (next_ >= chunks_ && next_ - chunks_ >= taken_) break;
-      const View out = chunk(next_, false);
-      if (out) {
-        transport_.send(out);
-        ++posted_;
+      if (const View out = chunk(next_, false)) transport_.send(out);
+      any = true;
+    }
+    return any;
+  }
+
+  bool leave() {
+    const std::uint64_t gone = transport_.sent() - sent_before_;
+    bool any = false;
+    for (; left_ < next_; ++left_) {
+      if (chunk(left_, false)) {
+        if (gone_ == gone) break;
+        ++gone_;
       }
       any = true;
     }
@@ -115,9 +127,10 @@ class RingCommunicator::Pipeline {
   View landing_;
   const Turn& turn_;
   int ranks_;
-  std::size_t chunks_ = 1, messages_ = 0;
-  std::size_t next_ = 0, listening_ = 0, taken_ = 0;  // messages, empty ones included
-  std::uint64_t posted_ = 0, used_ = 0, sent_ = 0;
+  std::size_t chunks_ = 1, messages_ = 0, added_ = 0;
+  // How many messages, empty ones included: sent, and gone from here; listened for, and put to use.
+  std::size_t next_ = 0, left_ = 0, listening_ = 0, taken_ = 0;
+  std::uint64_t gone_ = 0, used_ = 0;  // without the empty ones
   std::uint64_t sent_before_, received_before_;
 };
 
@@ -129,8 +142,16 @@ std::size_t landing_bytes(int ranks, const RingOptions& o) {
 
 }  // namespace
 
+std::size_t ahead_of(const RingOptions& o, std::optional<Link> link) {
+  const double full =
+      link ? link->bytes_per_ns * static_cast<double>(link->latency_ns) : 0;  // bytes
+  return o.window + static_cast<std::size_t>(full / static_cast<double>(o.chunk_bytes));
+}
+
 RingCommunicator::RingCommunicator(Device& d, World& w, std::unique_ptr<Transport> t, RingOptions o)
     : HostCommunicator(d, w, Collectives::ring), transport_(std::move(t)), options_(o) {
+  require(o.chunk_bytes >= least_chunk_bytes && o.window >= 1 && o.ahead >= 1,
+          "a ring needs chunks of at least 8 KiB and a window for one of them");
   if (const std::size_t bytes = landing_bytes(ranks(), o))
     landing_ = d.memory().alloc(bytes, DType::u8, Tag::workspace, d.comm());
 }
@@ -151,32 +172,23 @@ void RingCommunicator::turn(const Turn& t) {
   }
 }
 
-// In round s rank r sends part r - 1 - s, and receives r - 2 - s, so that its own part comes last,
-// with all others in it.
-void RingCommunicator::scatter(View whole, View mine, Reduce::Op op) {
-  const double factor = op == Reduce::Op::mean ? 1.0 / ranks() : 1.0;
-  turn({whole, rank() - 1, true, mine, factor, "a reduce-scatter"});
-}
-
-void RingCommunicator::gather(View whole) {
-  turn({whole, rank(), false, {}, 1.0, "an all-gather"});
-}
-
+// A part is added up on its way around and ends at its owner: so its first sender is the next rank.
 void RingCommunicator::reduce_scatter_here(View whole, View mine, Reduce::Op op) {
   const View part = whole.slice(part_of(whole.size(), ranks(), rank()));
-  if (ranks() == 1 && mine.address() != part.address()) cpu::stream_copy(part, mine);
-  scatter(whole, mine.address() == part.address() ? View() : mine, op);
+  const bool inside = mine.address() == part.address();
+  if (ranks() == 1 && !inside) cpu::stream_copy(part, mine);
+  const int rounds = ranks() - 1;
+  turn({whole, rank() - 1, rounds, rounds, inside ? View() : mine, factor(op), "a reduce-scatter"});
 }
 
 void RingCommunicator::all_gather_here(ConstView mine, View whole) {
   const View part = whole.slice(part_of(whole.size(), ranks(), rank()));
   if (part && mine.address() != part.address()) cpu::stream_copy(mine, part);
-  gather(whole);
+  turn({whole, rank(), 0, ranks() - 1, {}, 1.0, "an all-gather"});
 }
 
 void RingCommunicator::all_reduce_here(View inout, Reduce::Op op) {
-  scatter(inout, {}, op);
-  gather(inout);
+  turn({inout, rank() - 1, ranks() - 1, 2 * (ranks() - 1), {}, factor(op), "an all-reduce"});
 }
 
 }  // namespace shardmark

@@ -3,19 +3,25 @@
 // 2009), all-reduce as the two of them, pipelined: an array is cut into N parts, a part into
 // chunks, and a chunk is passed on as soon as it is here, while others are on their way.
 #include <memory>
+#include <optional>
 
 #include "impl/claim.hpp"
 #include "impl/comm/host.hpp"
+#include "impl/comm/link.hpp"
 #include "impl/comm/transport.hpp"
 
 namespace shardmark {
 
 struct RingOptions {
   std::size_t chunk_bytes = 256 << 10;
-  std::size_t window = 8;  // messages on their way in each direction
+  std::size_t window = 8;  // messages that a rank has places for
+  std::size_t ahead = 8;   // messages that it has sent and that have not come; see ahead_of()
   double timeout_s = 60;
   std::int64_t patience_ns = 0;  // how long a wait stays awake before it naps
 };
+
+// As many as a link carries at once when it is full, and the window behind them.
+std::size_t ahead_of(const RingOptions&, std::optional<Link>);
 
 class RingCommunicator final : public HostCommunicator {
  public:
@@ -28,22 +34,24 @@ class RingCommunicator final : public HostCommunicator {
   static void claim(Claim&, int ranks, RingOptions = {});
 
  private:
-  // One turn: in round s (of N - 1) rank r sends part first - s and receives part first - 1 - s.
+  // In round s of a turn rank r sends part first - s and receives part first - 1 - s. N - 1 rounds
+  // that add are a reduce-scatter, N - 1 that do not an all-gather, and one behind the other an
+  // all-reduce: the part that has been added up last is the one to send first.
   struct Turn {
     View whole;        // N parts, as part_of() cuts them
     int first;         // part that this rank sends first
-    bool adds;         // what comes is added to what is here
-    View last;         // where the part that comes last goes; empty: into whole
-    double factor;     // of the sum, at the last part
+    int adding;        // rounds in which what comes is added to what is here
+    int rounds;        // all of them
+    View last;         // where the part that is added up last goes; empty: into whole
+    double factor;     // of its sum
     std::string what;  // for the sentence when a peer does not come
   };
   void all_reduce_here(View inout, Reduce::Op) override;
   void reduce_scatter_here(View whole, View mine, Reduce::Op) override;
   void all_gather_here(ConstView mine, View whole) override;
 
-  void scatter(View whole, View mine, Reduce::Op);
-  void gather(View whole);
   void turn(const Turn&);
+  double factor(Reduce::Op op) const { return op == Reduce::Op::mean ? 1.0 / ranks() : 1.0; }
   class Pipeline;
 
   std::unique_ptr<Transport> transport_;

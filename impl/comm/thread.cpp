@@ -39,32 +39,27 @@ std::string ThreadHub::last_words() const {
   return all;
 }
 
-void ThreadHub::meet(Meeting& m, std::uint64_t round, std::string_view what) {
+void ThreadHub::meet(Meeting& m, World& world, std::uint64_t round, std::string_view what) {
   if ((m.arrivals.fetch_add(1, std::memory_order_acq_rel) + 1) % slots_.size() == 0) {
     m.rounds.raise();
     return;
   }
-  const std::int64_t since = now_ns();
-  m.rounds.wait(round, [&] {
-    check();
-    if (static_cast<double>(now_ns() - since) * 1e-9 < timeout_s_) return;
-    throw Error(fmt::format("waited more than {} s for its peers in {} ({})", timeout_s_, what,
-                            last_words()));
-  });
+  Wait wait(world, timeout_s_, std::string(what));
+  m.rounds.wait(round, [&] { wait.rest_until(0); });
 }
 
 std::vector<std::string> ThreadWorld::gather(const std::string& mine) {
   hub_.slots_[static_cast<std::size_t>(rank_)].bytes_to_gather = mine;
-  hub_.meet(hub_.exchanges_, ++round_, "an exchange of host bytes");
+  hub_.meet(hub_.exchanges_, *this, ++round_, "an exchange of host bytes");
   std::vector<std::string> all;
   for (const auto& slot : hub_.slots_) all.push_back(slot.bytes_to_gather);
-  hub_.meet(hub_.exchanges_, ++round_, "an exchange of host bytes");
+  hub_.meet(hub_.exchanges_, *this, ++round_, "an exchange of host bytes");
   return all;
 }
 
 void ThreadCommunicator::meet() {
   const auto& mine = hub_.slots_[static_cast<std::size_t>(rank())];
-  hub_.meet(hub_.transfers_, ++round_, name(mine.verb));
+  hub_.meet(hub_.transfers_, world(), ++round_, name(mine.verb));
 }
 
 void ThreadCommunicator::enter(Verb verb, ConstView v) {

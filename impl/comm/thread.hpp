@@ -47,7 +47,7 @@ class ThreadHub {
     cpu::Signal rounds;
     explicit Meeting(std::int64_t spin_ns) : rounds(spin_ns) {}
   };
-  void meet(Meeting&, std::uint64_t round, std::string_view what);
+  void meet(Meeting&, World&, std::uint64_t round, std::string_view what);
   std::string last_words() const;
 
   std::vector<Slot> slots_;

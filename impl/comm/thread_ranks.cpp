@@ -1,5 +1,7 @@
 #include "impl/comm/thread_ranks.hpp"
 
+#include <fmt/format.h>
+
 #include <thread>
 
 #include "impl/comm/link_transport.hpp"
@@ -70,6 +72,7 @@ std::unique_ptr<Communicator> thread_communicator(Device& d, ThreadWorld& w, Col
   RingOptions o;
   o.timeout_s = w.hub().timeout_s();
   o.patience_ns = w.hub().spin_ns();
+  o.ahead = ahead_of(o, link);
   return std::make_unique<RingCommunicator>(d, w, std::move(transport), o);
 }
 
@@ -80,17 +83,23 @@ std::vector<std::string> run_on_threads(const ThreadRanks& how,
   std::vector<std::string> said(static_cast<std::size_t>(how.ranks));
   std::vector<std::unique_ptr<OneRank>> ranks(said.size());
   std::vector<std::thread> threads;
-  for (int r = 0; r < how.ranks; ++r)
-    threads.emplace_back([&, r] {
-      const auto at = static_cast<std::size_t>(r);
-      try {
-        ranks[at] = std::make_unique<OneRank>(how, hub, r);
-        said[at] = ranks[at]->run(body);
-      } catch (const std::exception& e) {
-        said[at] = e.what();
-        hub.fail({r, said[at]});
-      }
-    });
+  const auto run = [&](int r) {
+    const auto at = static_cast<std::size_t>(r);
+    try {
+      ranks[at] = std::make_unique<OneRank>(how, hub, r);
+      said[at] = ranks[at]->run(body);
+    } catch (const std::exception& e) {
+      said[at] = e.what();
+      hub.fail({r, said[at]});
+    }
+  };
+  try {
+    for (int r = 0; r < how.ranks; ++r) threads.emplace_back(run, r);
+  } catch (const std::system_error& e) {  // those that run are told
+    const std::size_t started = threads.size();
+    said[started] = fmt::format("its thread could not be started ({})", e.what());
+    hub.fail({static_cast<int>(started), said[started]});
+  }
   for (std::thread& t : threads) t.join();
   return said;
 }

@@ -23,9 +23,12 @@ class PeerFailed : public Error {
 // What a rank is doing, for the sentence when one of them dies or is waited for; read from other
 // threads.
 struct Activity {
-  std::atomic<int> step{-1}, verb{-1}, label{0};  // verb -1: in no collective
-  std::atomic<std::uint64_t> calls{0};            // collectives entered
-  std::atomic<std::int64_t> waited_ns{0};         // for peers, without any progress, just now
+  // The step that is being enqueued; -1: none yet, -2: none any more.
+  std::atomic<int> step{-1};
+  std::atomic<int> verb{-1}, label{0}, verb_step{-1};  // of a collective; verb -1: in none
+  std::atomic<std::uint64_t> calls{0};                 // collectives entered
+  std::atomic<std::int64_t> waited_ns{0};              // for peers, without any progress, just now
+  int step_now() const { return verb < 0 ? step : verb_step; }
   std::string text() const;  // "17 collectives, in reduce_scatter of segment 3, step 4"
 };
 

@@ -1,8 +1,15 @@
 #pragma once
-// How many cores may this process use? Its affinity, not what the machine has.
+// Which cores may this process use? Its affinity, not what the machine has.
+#include <string>
+#include <vector>
 
 namespace shardmark {
 
 int usable_cores();
+
+// Their numbers as text that other processes of this machine can read: "0 1 5".
+std::string usable_core_list();
+// How many there are in several such lists together.
+int cores_of(const std::vector<std::string>& lists);
 
 }  // namespace shardmark
