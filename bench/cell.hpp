@@ -68,8 +68,14 @@ Training training_of(const Cell&, std::vector<std::uint8_t> corpus);
 // not divide, too little data. corpus_bytes: of its corpus.
 void validate(const Cell&, std::size_t corpus_bytes);
 
+// How ranks are started fits together: what validate() asks of comm, launcher, interface and
+// network.
+void check_launch(const Cell&);
+// A cell may say none and given, a user may not: one is no launcher, the other is nobody's choice.
+void check_typed_launcher(const std::string&);
+
 // More compute and communication threads than cores. Until it has run, a cell is taken to have all
-// of its ranks here; afterwards ranks_under_one_kernel (measured.hpp) says how many there were.
+// of its ranks here; where it ran, its ranks say how many shared which cores.
 bool oversubscribed(const Cell&, unsigned cores);
 bool oversubscribed(const Cell&, unsigned cores, std::int64_t ranks_here);
 

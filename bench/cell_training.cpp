@@ -75,6 +75,8 @@ void check_link(const Cell& c) {
                     c.link, chunk, seconds, c.comm_timeout_s, std::ceil(2 * seconds)));
 }
 
+}  // namespace
+
 void check_launch(const Cell& c) {
   const bool mpi = c.comm == "mpi";
   if (!mpi && c.launcher != "none")
@@ -104,7 +106,13 @@ void check_launch(const Cell& c) {
       refuse("--network and --launcher are one line of text each, without control characters.");
 }
 
-}  // namespace
+void check_typed_launcher(const std::string& launcher) {
+  if (launcher == "none" || launcher == "given")
+    refuse(
+        fmt::format("--launcher is \"{}\", but must be a command with {{ranks}} in it, such as "
+                    "'srun -n {{ranks}}', or mpirun.",
+                    launcher));
+}
 
 Text load_text(const std::vector<std::string>& files) {
   Text corpus{"built-in", {}, 0};

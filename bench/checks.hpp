@@ -28,8 +28,8 @@ std::vector<Finding> failed_checks(const std::vector<nlohmann::json>& records);
 // on and off, bucket sizes, and rounds of otherwise equal cells. With more than one micro-step
 // strategies add in two orders, once a step or once a micro-step: then within {ddp, zero1,
 // zero1_naive}, within {zero2, zero2_naive, zero3}, and any other strategy only with itself.
-// Cells of a ring or of a library: losses and norms but for rounding, between strategies, collectives,
-// communicators and links.
+// Cells of a ring or of a library: losses and norms but for rounding, between strategies,
+// collectives, communicators and links.
 std::vector<Finding> cross_checks(const std::vector<nlohmann::json>& records);
 
 // How many groups of at least two different cells were compared bit for bit: 0 says that nothing

@@ -27,8 +27,9 @@ namespace shardmark {
 namespace {
 
 constexpr const char* run_examples = R"(
-Comma lists multiply into cells; every cell runs in a process of its own, in each
-of --rounds rounds, in random order; one that has failed is skipped in later rounds.
+Comma lists multiply into cells; every cell runs in a process of its own (with --comm
+mpi in one a rank), in each of --rounds rounds, in random order;
+one that has failed is skipped in later rounds.
 Examples:
   shardmark run                                   the default suite: start here
   shardmark run --suite smoke                     seconds: does everything run?
@@ -131,11 +132,17 @@ CLI::App* add_run(CLI::App& app, Parsed& p) {
   return run;
 }
 
+bool takes_list(const std::string& name) {
+  const auto& all = cell_flags();
+  return std::any_of(all.begin(), all.end(), [&](const CellFlag& f) {
+    return f.name == name && f.list != CellFlag::List::none;
+  });
+}
+
 void take_cell_flags(const CLI::App& run, Parsed& p) {
   for (const CLI::Option* option : run.get_options()) {
     if (option->count() > 1 && option->get_name() != "--data")
-      throw InputError(fmt::format("{} is given twice; several values are separated by commas.",
-                                   option->get_name()));
+      throw InputError(given_twice(option->get_name(), takes_list(option->get_name())));
     // An unset variable of a shell: it would count as not given, and another run would start.
     for (const std::string& value : option->results())
       if (value.empty())
@@ -254,6 +261,15 @@ int in_given_world(int argc, char** argv) {
   return code;
 }
 
+// What cannot use the ranks that a launcher started says so once.
+int on_first_rank(int argc, char** argv) {
+  mpi::Session session;
+  if (session.rank() != 0) return std::stoi(session.listen());
+  const int code = said([&] { return dispatch(argc, argv, nullptr); });
+  session.tell(fmt::to_string(code));
+  return code;
+}
+
 }  // namespace
 
 int command_line(int argc, char** argv) {
@@ -266,6 +282,7 @@ int command_line(int argc, char** argv) {
     if (command == "launch") return guard({typed.begin() + 1, typed.end()});
     if (command == "hello") return hello(argc > 2 ? argv[2] : "");
     if (command == "run" && mpi::launched()) return in_given_world(argc, argv);
+    if (command == "collectives" && mpi::launched()) return on_first_rank(argc, argv);
     return dispatch(argc, argv, nullptr);
   });
 }

@@ -10,11 +10,13 @@
 #include "bench/launcher.hpp"
 #include "bench/link_text.hpp"
 #include "bench/machine.hpp"
+#include "bench/measured.hpp"
 #include "bench/progress.hpp"
 #include "bench/runner.hpp"
 #include "bench/self_checks.hpp"
 #include "bench/text.hpp"
 #include "bench/units.hpp"
+#include "kernels/cpu/cores.hpp"
 
 namespace shardmark {
 
@@ -67,8 +69,6 @@ class Campaign {
 
  private:
   json envelope(const CollectivesCell& c, std::int64_t round, std::int64_t position) const {
-    const auto cores = machine_["cores_usable"].get<std::int64_t>();
-    const bool one_host = c.comm == "thread" || where_.at(c.launcher) == Where::one_host;
     json r = {{"schema_version", schema_version},
               {"kind", collectives_kind},
               {"run", folder_.id},
@@ -82,12 +82,8 @@ class Campaign {
               {"status", "ok"},
               {"reason", ""},
               {"isolation", "process"},
-              {"oversubscribed", one_host && c.ranks > cores}};
-    if (const auto link = link_of("a cell's \"link\"", c.link))
-      r["emulated_link"] = {{"rate_bytes_per_second", link->bytes_per_ns * 1e9},
-                            {"latency_ns", link->latency_ns}};
-    else
-      set_missing(r, "emulated_link", "ranks send as fast as it goes");
+              {"oversubscribed", c.ranks > usable_cores()}};  // ranks of MPI say it themselves
+    r.update(emulated_link(link_of("a cell's \"link\"", c.link)));
     for (const char* key : {"commit", "commit_reason", "dirty", "dirty_reason"})
       if (machine_.contains(key)) r[key] = machine_[key];
     return r;
@@ -129,6 +125,17 @@ json plan_of(const std::vector<CollectivesCell>& cells, std::int64_t rounds) {
   return {{"suite", "collectives"}, {"rounds", rounds}, {"cells", all}};
 }
 
+// Nobody asked for MPI ranks, and nothing would start them: threads alone are measured then.
+std::string only_what_can_start(CollectivesFlags& given) {
+  const auto named = given.find("--collectives");
+  const bool asked = given.count("--comm") > 0 || given.count("--launcher") > 0 ||
+                     (named != given.end() && named->second.find("library") != std::string::npos);
+  if (asked || !mpi::built() || in_path("mpirun")) return "";
+  given["--comm"] = "thread";
+  return "there is no mpirun in PATH, so that thread ranks alone are measured; install Open MPI "
+         "(openmpi-bin), or name another launcher with --launcher.";
+}
+
 }  // namespace
 
 int collectives_verdict(const std::vector<json>& records) {
@@ -146,7 +153,9 @@ int collectives_verdict(const std::vector<json>& records) {
 }
 
 int collectives_command(const CollectivesArguments& a) {
-  const std::vector<CollectivesCell> cells = collectives_cells(a.given);
+  CollectivesFlags given = a.given;
+  const std::string note = only_what_can_start(given);
+  const std::vector<CollectivesCell> cells = collectives_cells(given);
   const std::int64_t rounds = a.rounds.empty() ? 1 : whole_number("--rounds", a.rounds, 1, 10'000);
   if (mpi::launched())
     throw InputError(
@@ -157,6 +166,11 @@ int collectives_command(const CollectivesArguments& a) {
   for (const CollectivesCell& c : cells)
     if (c.comm == "mpi") launches.push_back(launch_of(c));
   const auto where = preflight(launches, interrupts);
+  if (interrupts.seen()) {
+    fmt::print(stderr, "shardmark: interrupted before anything was measured; nothing is written\n");
+    return 128 + interrupts.signal();
+  }
+  if (!note.empty()) fmt::print(stderr, "shardmark: {}\n", note);
   RunFolder folder =
       create_run(a.out.empty() ? std::nullopt : std::optional<std::filesystem::path>(a.out),
                  "collectives", collectives_kind, plan_of(cells, rounds));

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
+#include "bench/text.hpp"
 #include "kernels/error.hpp"
 
 namespace shardmark {
@@ -26,17 +28,20 @@ struct Flag {
   const char* value;
   const char* help;
   const char* group;
+  bool list = false;
 };
 constexpr const char* what = "What is measured";
 constexpr const char* how = "The run";
 constexpr Flag flags[] = {
-    {"--verb", "VERB", "reduce_scatter, all_gather, all_reduce, or all [all]", what},
-    {"--size", "SIZE", "bytes of the whole array; A..B goes by factors of 4 [4B..64MiB]", what},
-    {"--ranks", "N", "ranks, 1 to 256 [2,4]", what},
-    {"--comm", "NAME", "thread or mpi [both, where MPI was built in]", what},
+    {"--verb", "VERB", "reduce_scatter, all_gather, all_reduce, or all [all]", what, true},
+    {"--size", "SIZE", "bytes of the whole array; A..B goes by factors of 4 [4B..64MiB]", what,
+     true},
+    {"--ranks", "N", "ranks, 1 to 256 [2,4]", what, true},
+    {"--comm", "NAME", "thread or mpi [both, where MPI can start]", what, true},
     {"--collectives", "NAME",
-     "memory (threads, no link), ring, library (mpi, no link) [all that can run]", what},
-    {"--link", "RATE[,LATENCY]", "an emulated link, such as 1gbit or 10gbit,50us [none]", what},
+     "memory (threads, no link), ring, library (mpi, no link) [all that can run]", what, true},
+    {"--link", "RATE[,LATENCY]", "an emulated link, such as 1gbit or 10gbit,50us [none]", what,
+     true},
     {"--repeats", "R", "timed calls from 16 MiB on; 2, 4 and 8 times as many below [5]", what},
     {"--launcher", "WORDS", "starts MPI ranks, such as \"srun -n {ranks}\" [mpirun]", what},
     {"--network", "TEXT", "your own words for the network, for the record", what},
@@ -45,6 +50,11 @@ constexpr Flag flags[] = {
     {"--seed", "N", "of the order of calls and of processes [1]", how},
     {"--rounds", "N", "times that every process runs [1]", how},
     {"--out", "DIR", "a folder for the records [results/runs/<utc>-collectives-<commit>]", how}};
+
+bool takes_list(const std::string& name) {
+  return std::any_of(std::begin(flags), std::end(flags),
+                     [&](const Flag& f) { return f.name == name && f.list; });
+}
 
 }  // namespace
 
@@ -68,8 +78,7 @@ CLI::App* add_collectives(CLI::App& app, CollectivesArguments& a) {
 void take_collectives_flags(const CLI::App& command, CollectivesArguments& a) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() > 1)
-      throw InputError(fmt::format("{} is given twice; several values are separated by commas.",
-                                   option->get_name()));
+      throw InputError(given_twice(option->get_name(), takes_list(option->get_name())));
     for (const std::string& value : option->results())
       if (value.empty())
         throw InputError(

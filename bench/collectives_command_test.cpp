@@ -9,6 +9,7 @@
 #include "bench/text.hpp"
 #include "bench/units.hpp"
 #include "impl/comm/mpi.hpp"
+#include "kernels/cpu/cores.hpp"
 
 namespace shardmark {
 namespace {
@@ -65,6 +66,36 @@ TEST(collectives, mpi_ranks_set_ring_and_library_side_by_side) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(has(ran.out, "library")) << ran.out;
   expect_good_records(f, 1);
+  EXPECT_EQ(testing::lines_of(f / "out/records.jsonl").at(0)["oversubscribed"],
+            usable_cores() < 2);  // as its ranks found it
+}
+
+// Whose lack nobody asked about.
+TEST(collectives, without_mpirun_threads_alone_are_measured_and_it_is_said) {
+  if (!mpi::built()) GTEST_SKIP() << "built without MPI";
+  const Folder f;
+  const Ran ran = testing::shardmark(f, little + "--verb all_gather", "PATH=/nonexistent");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(has(ran.err, "no mpirun in PATH, so that thread ranks alone")) << ran.err;
+  expect_good_records(f, 1);
+  const Ran asked = testing::shardmark(f, "collectives --comm mpi", "PATH=/nonexistent");
+  EXPECT_EQ(asked.code, 2);
+  EXPECT_TRUE(has(asked.err, "there is no mpirun in PATH; install")) << asked.err;
+}
+
+// The launcher hangs, as one does that waits for a free host.
+TEST(collectives, an_interrupt_before_anything_has_run_leaves_no_run) {
+  if (!mpi::built()) GTEST_SKIP() << "built without MPI";
+  const Folder f;
+  for (const char* command : {"collectives", "run --rounds 1"}) {
+    const Ran ran = testing::shardmark(
+        f, std::string(command) +
+               " --comm mpi --launcher 'sh -c \"sleep 20\" {ranks}' & pid=$!; sleep 0.5; "
+               "kill -TERM $pid; wait $pid; exit $?");
+    EXPECT_EQ(ran.code, 143) << ran.err;
+    EXPECT_TRUE(has(ran.err, "shardmark: interrupted before ")) << ran.err;
+    EXPECT_TRUE(std::filesystem::is_empty(f.path()));
+  }
 }
 
 TEST(collectives, a_failed_process_is_a_failed_record_and_exit_code_1) {
@@ -140,7 +171,9 @@ INSTANTIATE_TEST_SUITE_P(
     input, WrongCollectives,
     ::testing::Values(
         Wrong{"--sizes 4B", "shardmark collectives has no flag --sizes; did you mean --size?"},
-        Wrong{"--size 4B --size 8B", "--size is given twice"},
+        Wrong{"--size 4B --size 8B", "--size is given twice; several values are separated"},
+        Wrong{"--seed 1 --seed 2", "--seed is given twice; give it once."},
+        Wrong{"--comm mpi --launcher none", "--launcher is \"none\", but must be a command"},
         Wrong{"--size \"\"", "--size is \"\", but must be SIZE"},
         Wrong{"--size 3B", "a multiple of 4 bytes"}, Wrong{"--rounds 0", "from 1 to 10000"},
         Wrong{"--comm thread --collectives library", "give memory or ring"},

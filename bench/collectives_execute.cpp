@@ -4,20 +4,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cstdio>
-#include <iostream>
-#include <iterator>
 #include <new>
 
 #include "bench/collectives_measure.hpp"
-#include "bench/last_words.hpp"
+#include "bench/execute.hpp"
 #include "bench/link_text.hpp"
 #include "bench/process.hpp"
-#include "bench/rank_watch.hpp"
-#include "bench/text.hpp"
+#include "bench/rank_process.hpp"
 #include "impl/comm/interface.hpp"
-#include "impl/comm/mpi.hpp"
 #include "impl/comm/thread_ranks.hpp"
 #include "kernels/cpu/cores.hpp"
 #include "kernels/cpu/device.hpp"
@@ -48,27 +44,26 @@ void say(const json& line) {
   std::fflush(stdout);
 }
 
-json cell_text(const std::string& file) {
-  const std::string text = file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {})
-                                       : read_whole_file("shardmark collectives-cell", file);
-  json parsed = json::parse(text, nullptr, false);
-  if (!is_collectives_cell(parsed))
-    throw InputError(fmt::format("shardmark collectives-cell: {} is no cell of collectives.",
+constexpr const char* command = "shardmark collectives-cell";
+
+CollectivesCell cell_in(const std::string& file) {
+  const json given = cell_text(command, file);
+  if (!is_collectives_cell(given))
+    throw InputError(fmt::format("{}: {} is no cell of collectives.", command,
                                  file == "-" ? "standard input" : file));
-  return parsed;
+  return collectives_cell_from_json(given);
 }
 
-// This process is one rank of the session; the first cell.ranks of them call it, and all get the
-// same. A rank that fails says so, and the job is aborted.
-json sections_in(mpi::Session& session, RankWatch& watch, const CollectivesCell& cell) {
-  const auto sink = [](const Failure& f) { say(failure_line(f)); };
+// This process is one rank of the job; all ranks call it, and rank 0 gets the sections. A rank that
+// fails says so, and the job is aborted.
+json sections_in(const RankJob& job, const CollectivesCell& cell) {
   const int ranks = static_cast<int>(cell.ranks);
   // A group holds one communicator at a time, so each algorithm has a group of its own.
   std::vector<std::unique_ptr<mpi::Group>> groups;
   for (std::size_t a = 0; a < cell.collectives.size(); ++a)
-    groups.push_back(session.group(ranks, cell.comm_timeout_s, sink));
+    groups.push_back(job.session.group(ranks, cell.comm_timeout_s, job.sink));
   mpi::Group& world = *groups.front();
-  const RankWatch::Watching watching = watch.watch(world, say);
+  const RankWatch::Watching watching = job.watch.watch(world, job.say);
   try {
     const bool a_core_each = world.ranks_on_this_host() <= world.cores_on_this_host();
     CpuOptions options;
@@ -87,35 +82,28 @@ json sections_in(mpi::Session& session, RankWatch& watch, const CollectivesCell&
     }
     const auto measured = measure_collectives(cell, rank);
     device.drain();
+    const auto crowded = world.gather(a_core_each ? "" : "crowded");
     return {{"collectives", collectives_section(cell, measured)},
-            {"hosts", world.gather(host_name())}};
+            {"hosts", world.gather(host_name())},
+            {"oversubscribed", std::count(crowded.begin(), crowded.end(), "crowded") > 0}};
   } catch (const std::exception& e) {
     world.fail({world.rank(), std::string("its measurement: ") + e.what()});
     throw;
   }
 }
 
-// Only the first rank has a standard input.
-int as_one_rank(const std::string& file) {
-  RankWatch watch;  // before MPI starts threads
-  mpi::Session session;
-  std::string text;
-  if (session.rank() == 0) {
-    try {
-      text = to_json(collectives_cell_from_json(cell_text(file))).dump();
-    } catch (const std::exception& e) {
-      say({{"failure", e.what()}});
-      session.abort(2);
-    }
-    if (session.size() > 1) session.tell(text);
-  } else {
-    text = session.listen();
-  }
-  const CollectivesCell cell = collectives_cell_from_json(json::parse(text));
-  if (session.rank() >= cell.ranks) return 0;
-  const json sections = sections_in(session, watch, cell);
-  if (session.rank() == 0) say({{"sections", sections}});
-  return 0;
+// Rank 0 has the cell, as with a training's.
+json measured_as_rank(const std::string& file, const RankJob& job) {
+  const std::string text = job.shared([&] {
+    const CollectivesCell cell = cell_in(file);
+    if (cell.comm != "mpi" || cell.ranks != job.session.size())
+      throw InputError(
+          fmt::format("{}: the cell is for {} {} ranks, and a launcher started {} "
+                      "processes.",
+                      command, cell.ranks, cell.comm, job.session.size()));
+    return to_json(cell).dump();
+  });
+  return {{"sections", sections_in(job, collectives_cell_from_json(json::parse(text)))}};
 }
 
 }  // namespace
@@ -143,8 +131,9 @@ json collectives_on_threads(const CollectivesCell& cell) {
 }
 
 int execute_collectives_cell(const std::string& file) {
-  if (mpi::launched()) return as_one_rank(file);
-  const CollectivesCell cell = collectives_cell_from_json(cell_text(file));
+  if (mpi::launched())
+    return rank_process([&](const RankJob& job) { return measured_as_rank(file, job); });
+  const CollectivesCell cell = cell_in(file);
   die_with_parent();
   int code = 0;
   try {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "bench/cell.hpp"
 #include "bench/collectives_cell.hpp"
 #include "bench/link_text.hpp"
 #include "bench/text.hpp"
@@ -96,7 +97,7 @@ std::vector<std::string> comms_in(const Flags& flags) {
 
 // Of the named algorithms those that this communicator can run on this link.
 std::vector<std::string> algorithms_for(const Flags& flags, const std::string& comm,
-                                        const std::string& link) {
+                                        const std::string& link, bool or_none = false) {
   const auto possible = possible_collectives(comm, link);
   if (!flags.has("--collectives")) return possible;
   const auto named =
@@ -104,12 +105,35 @@ std::vector<std::string> algorithms_for(const Flags& flags, const std::string& c
   std::vector<std::string> both;
   for (const std::string& one : possible)
     if (std::find(named.begin(), named.end(), one) != named.end()) both.push_back(one);
-  if (both.empty())
+  if (both.empty() && !or_none)
     throw InputError(
         fmt::format("--collectives \"{}\" cannot run with --comm {} and --link {}: "
                     "give {}.",
                     join(named, ","), comm, link, join(possible, " or ")));
   return both;
+}
+
+// Where nobody named communicators: those that can run a named algorithm on some link, or all.
+std::vector<std::string> able_comms(const Flags& flags, const std::vector<std::string>& links) {
+  const std::vector<std::string> comms = comms_in(flags);
+  if (flags.has("--comm")) return comms;
+  std::vector<std::string> able;
+  for (const std::string& comm : comms)
+    if (std::any_of(links.begin(), links.end(), [&](const std::string& link) {
+          return !algorithms_for(flags, comm, link, true).empty();
+        }))
+      able.push_back(comm);
+  return able.empty() ? comms : able;
+}
+
+// What a training's --launcher and --network must be, these must be too.
+void check_launcher(const Flags& flags, const CollectivesCell& c) {
+  if (flags.has("--launcher")) check_typed_launcher(flags.text("--launcher", ""));
+  Cell how;
+  how.comm = c.comm;
+  how.launcher = c.launcher;
+  how.network = c.network;
+  check_launch(how);
 }
 
 // A name that no cell can use would be dropped in silence.
@@ -163,8 +187,9 @@ std::vector<CollectivesCell> collectives_cells(const CollectivesFlags& given) {
   for (const std::string& link : split_links(flags.text("--link", "none")))
     links.push_back(canonical_link("--link", link));
   std::vector<CollectivesCell> cells;
-  for (const std::string& comm : comms_in(flags))
-    for (const std::string& link : without_repetition(links))
+  links = without_repetition(links);
+  for (const std::string& comm : able_comms(flags, links))
+    for (const std::string& link : links)
       for (const std::int64_t n : ranks) {
         CollectivesCell c = all;
         c.comm = comm;
@@ -172,6 +197,7 @@ std::vector<CollectivesCell> collectives_cells(const CollectivesFlags& given) {
         c.link = link;
         c.collectives = algorithms_for(flags, comm, link);
         c.launcher = comm == "mpi" ? flags.text("--launcher", "mpirun") : "none";
+        check_launcher(flags, c);
         cells.push_back(std::move(c));
       }
   refuse_unused(flags, cells);

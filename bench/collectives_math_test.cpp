@@ -148,6 +148,32 @@ TEST(cells, that_cannot_be_are_refused_with_what_can) {
   }
 }
 
+TEST(cells, of_communicators_that_nobody_named_are_those_that_can_run_what_is_named) {
+  for (const CollectivesCell& c : collectives_cells({{"--collectives", "memory"}}))
+    EXPECT_EQ(c.comm, "thread");
+  if (!mpi::built()) GTEST_SKIP() << "built without MPI";
+  for (const CollectivesCell& c : collectives_cells({{"--collectives", "library"}}))
+    EXPECT_EQ(c.comm, "mpi");
+  EXPECT_NE(refused([] {
+              (void)collectives_cells({{"--collectives", "memory"}, {"--comm", "thread,mpi"}});
+            }),
+            "");
+}
+
+TEST(cells, have_the_launcher_and_the_network_of_a_training) {
+  const auto refusal = [](const CollectivesFlags& flags) {
+    return refused([&] { (void)collectives_cells(flags); });
+  };
+  EXPECT_NE(refusal({{"--comm", "thread"}, {"--network", "a\nb"}}).find("one line of text"),
+            std::string::npos);
+  if (!mpi::built()) GTEST_SKIP() << "built without MPI";
+  EXPECT_NE(refusal({{"--comm", "mpi"}, {"--launcher", "srun -n 4"}}).find("{ranks}"),
+            std::string::npos);
+  for (const char* word : {"none", "given"})
+    EXPECT_NE(refusal({{"--comm", "mpi"}, {"--launcher", word}}).find("must be a command"),
+              std::string::npos);
+}
+
 TEST(cells, of_a_file_are_looked_at) {
   const nlohmann::json good = to_json(collectives_cells({{"--comm", "thread"}})[0]);
   const auto why = [&](const char* key, const nlohmann::json& value) {

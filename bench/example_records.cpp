@@ -125,6 +125,7 @@ void set_step(json& r, double step_ms, double communication_ms, double hidden_ms
   m["skew_ns"] = us(communication_ms / 4);
   m["transfer_ns"] = us(communication_ms) - us(communication_ms / 4);
   m["hidden_transfer_ns"] = us(hidden_ms * 3 / 4);
+  for (json& s : r["time"]["samples"]) s["transfer_ns"] = json::array_t(4, m["transfer_ns"]);
   for (const char* key : {"ideal_hidden_ns", "ideal_exposed_ns"}) {
     m.erase(key + std::string("_reason"));
     m[key] = key == std::string("ideal_hidden_ns") ? us(hidden_ms + 1) : us(communication_ms / 4);

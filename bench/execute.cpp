@@ -2,10 +2,13 @@
 #include "bench/execute.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <new>
@@ -21,15 +24,7 @@ namespace {
 
 using nlohmann::json;
 
-json cell_text(const std::string& file) {
-  const std::string text = file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {})
-                                       : read_whole_file("shardmark cell", file);
-  json parsed = json::parse(text, nullptr, false);
-  if (parsed.is_discarded())
-    throw InputError(
-        fmt::format("shardmark cell: {} is not JSON.", file == "-" ? "standard input" : file));
-  return parsed;
-}
+constexpr const char* command = "shardmark cell";
 
 // A limit of data counts the stacks of threads whole, touched or not; they are not what the user
 // means by memory. ranks: of this process.
@@ -68,7 +63,7 @@ json trained(const Cell& cell) {
 // Rank 0 has the cell, on its standard input or in a file; the others hear of it.
 json trained_as_rank(const std::string& file, const RankJob& job) {
   const std::string text = job.shared([&] {
-    const json given = cell_text(file);
+    const json given = cell_text(command, file);
     const Cell cell = cell_from_json(given);
     if (cell.comm != "mpi" || cell.ranks != job.session.size())
       throw InputError(fmt::format(
@@ -80,12 +75,38 @@ json trained_as_rank(const std::string& file, const RankJob& job) {
   const Cell cell = cell_from_json(json::parse(text));
   const auto group = job.session.group(job.session.size(), cell.comm_timeout_s, job.sink);
   const auto watching = job.watch.watch(*group, job.say);
-  return {{"sections", trained(cell, *group)}};
+  return {{"sections", trained(cell, *group, true)}};
+}
+
+// What earlier cells of this process had resident is not this one's: their memory goes back, and
+// the system's mark of the most starts anew. false: the system has no such mark to set.
+bool starts_anew() {
+  ::malloc_trim(0);
+  std::ofstream mark("/proc/self/clear_refs");
+  mark << "5" << std::flush;
+  return mark.good();
+}
+
+// On any rank; all get the same.
+bool on_any(mpi::Group& group, bool mine) {
+  const auto all = group.gather(mine ? "1" : "0");
+  return std::find(all.begin(), all.end(), "1") != all.end();
 }
 
 }  // namespace
 
-json trained(const Cell& cell, mpi::Group& group) {
+json cell_text(const std::string& who, const std::string& file) {
+  const std::string text = file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {})
+                                       : read_whole_file(who, file);
+  json parsed = json::parse(text, nullptr, false);
+  if (parsed.is_discarded())
+    throw InputError(
+        fmt::format("{}: {} is not JSON.", who, file == "-" ? "standard input" : file));
+  return parsed;
+}
+
+json trained(const Cell& cell, mpi::Group& group, bool own_process) {
+  const bool own_peak = own_process || starts_anew();
   Text corpus = load_text(cell.data);
   json about = section_of(corpus);
   limit_allocation(cell.memory_limit_bytes == 0 ? 0
@@ -93,10 +114,21 @@ json trained(const Cell& cell, mpi::Group& group) {
   Training training = training_of(cell, std::move(corpus.bytes));
   training.rate_products = true;
   const TrainingReport report = train(training, group);
-  check_resident(cell, report.ranks[static_cast<std::size_t>(group.rank())].resident_peak_bytes);
+  if (own_peak)
+    check_resident(cell, report.ranks[static_cast<std::size_t>(group.rank())].resident_peak_bytes);
+  const bool others_peak = on_any(group, !own_peak);
+  const bool crowded =
+      on_any(group, oversubscribed(cell, static_cast<unsigned>(group.cores_on_this_host()),
+                                   group.ranks_on_this_host()));
   // One rank's figures are everybody's: the report is the same.
   if (group.rank() != 0) return nullptr;
   json sections = sections_of(training, report);
+  if (others_peak)
+    forget_resident(
+        sections,
+        "other cells ran in the same processes before, and the system does not let them "
+        "forget how much was resident then");
+  sections["oversubscribed"] = crowded;
   sections["corpus"] = std::move(about);
   return sections;
 }
@@ -104,7 +136,7 @@ json trained(const Cell& cell, mpi::Group& group) {
 int execute_cell(const std::string& file) {
   if (mpi::launched())
     return rank_process([&](const RankJob& job) { return trained_as_rank(file, job); });
-  const Cell cell = cell_from_json(cell_text(file));
+  const Cell cell = cell_from_json(cell_text(command, file));
   if (cell.comm != "thread")
     throw InputError(fmt::format(
         "shardmark cell: the cell's ranks are processes; start it as so many: mpirun -n {} "

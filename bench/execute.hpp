@@ -14,7 +14,11 @@ namespace shardmark {
 // itself where the training failed: its ranks may be stuck for good.
 int execute_cell(const std::string& file);
 
-// One rank of a cell; all ranks of the group call it. Returns the sections of the record.
-nlohmann::json trained(const Cell&, mpi::Group&);
+// One rank of a cell; all ranks of the group call it. Returns the sections of the record, on rank
+// 0. own_process: no other cell ran in this process before.
+nlohmann::json trained(const Cell&, mpi::Group&, bool own_process);
+
+// A cell in JSON, from a file or from standard input ("-"). command: who asks, for the sentences.
+nlohmann::json cell_text(const std::string& command, const std::string& file);
 
 }  // namespace shardmark

@@ -162,7 +162,7 @@ std::string time_section(const json& r) {
       {"  waiting for the last rank", m["skew_ns"].is_number() ? ms(m["skew_ns"]) : none,
        m["skew_ns"].is_number() ? percent(m["skew_ns"].get<double>() / step) : why(m, "skew_ns")});
   if (m.value("transfer_ns", json()).is_number())
-    grid.row({"  transfer, from the last rank's begin to the last one's end", ms(m["transfer_ns"]),
+    grid.row({"  transfer, of all ranks", ms(m["transfer_ns"]),
               percent(m["transfer_ns"].get<double>() / step)});
   if (m.value("ideal_hidden_ns", json()).is_number())
     grid.row({"  hidden in an ideal replay", ms(m["ideal_hidden_ns"]),

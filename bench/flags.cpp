@@ -40,7 +40,8 @@ std::vector<CellFlag> shape_flags() {
        [](Draft& d, const std::string&, const std::string& v) { d.cell.model = v; }},
       {commas, "--strategy", "NAME", "how state is spread over ranks, or all (the default)",
        [](Draft& d, const std::string&, const std::string& v) { d.cell.strategy = v; }},
-      {commas, "--ranks", "N", "ranks, 1 to 256: threads of the cell's process",
+      {commas, "--ranks", "N",
+       "ranks, 1 to 256: threads of one process, or with --comm mpi processes",
        whole<&Cell::ranks, 1, 256>},
       {commas, "--threads-per-rank", "N", "threads that each rank computes with",
        whole<&Cell::threads_per_rank, 1, 256>},
@@ -135,7 +136,7 @@ std::vector<CellFlag> limit_flags() {
        [](Draft& d, const std::string& f, const std::string& v) {
          set_one_of(d.cell.device, f, v, {"cpu"});
        }},
-      {commas, "--memory-limit", "SIZE", "of a cell's process, such as 8GB or 8GiB, or none",
+      {commas, "--memory-limit", "SIZE", "of a process of the cell, such as 8GB or 8GiB, or none",
        [](Draft& d, const std::string& f, const std::string& v) {
          d.cell.memory_limit_bytes = v == "none" ? 0 : byte_count(f, v);
        }},

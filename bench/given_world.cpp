@@ -90,7 +90,7 @@ json GivenWorld::take_part(const json& order) {
     const auto group = session_.group(static_cast<int>(cell.ranks), cell.comm_timeout_s, failed);
     // One rank looks at the clock for all.
     const auto watching = watch_.watch(*group, say, rank() == 0 ? cell.timeout_s : 0, late);
-    return trained(cell, *group);
+    return trained(cell, *group, false);
   } catch (const std::exception& e) {
     failed({rank(), fmt::format("this cell: {}", e.what())});
     session_.abort(1);

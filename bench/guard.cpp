@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,12 +32,11 @@ sigset_t watched_signals() {
   return set;
 }
 
-// A folder that goes away, with everything in it.
+// A folder that goes away, with everything in it. One that was there is not ours.
 class OwnFolder {
  public:
-  explicit OwnFolder(const fs::path& parent) {
-    std::string name = (parent / "shardmark-XXXXXX").string();
-    if (::mkdtemp(name.data())) path_ = name;
+  explicit OwnFolder(const std::string& path) {
+    if (!path.empty() && ::mkdir(path.c_str(), S_IRWXU) == 0) path_ = path;
   }
   ~OwnFolder() {
     std::error_code ignored;
@@ -137,7 +137,7 @@ class Guard {
 }  // namespace
 
 int guard(const std::vector<std::string>& arguments) {
-  require(arguments.size() >= 2, "shardmark launch: it needs a launcher");
+  require(arguments.size() >= 4, "shardmark launch: it needs a launcher");
   const sigset_t set = watched_signals();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   const pid_t parent = ::getppid();
@@ -145,16 +145,10 @@ int guard(const std::vector<std::string>& arguments) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_NAME, "shardmark guard");
   if (::getppid() != parent) return 1;
-  std::optional<OwnFolder> session, shared;
-  if (arguments[0] == text_of(Where::one_host)) {
-    std::error_code ignored;
-    session.emplace(fs::temp_directory_path(ignored));
-    shared.emplace("/dev/shm");
-  }
-  const auto path = [](const auto& folder) { return folder ? folder->path() : std::string(); };
-  for (const auto& [key, value] : mpi_settings(arguments[0], path(session), path(shared)))
+  const OwnFolder session(arguments[1]), shared(arguments[2]);
+  for (const auto& [key, value] : mpi_settings(arguments[0], {session.path(), shared.path()}))
     ::setenv(key.c_str(), value.c_str(), 0);
-  return Guard({arguments.begin() + 1, arguments.end()}).to_the_end();
+  return Guard({arguments.begin() + 3, arguments.end()}).to_the_end();
 }
 
 }  // namespace shardmark

@@ -16,8 +16,12 @@ inline constexpr int exit_asked_to_end = 128 + 15;
 // How long a launcher may take to clean up once it is asked to end.
 inline constexpr int launcher_grace_s = 3;
 
-// The hidden command `shardmark launch WHERE LAUNCHER...`; WHERE: see launcher.hpp. Standard input,
-// output and error are the launcher's. Returns its exit code (128 + signal where one ended it).
+// How long the guard may take to end all of that: who asked it to waits no longer.
+inline constexpr double guard_grace_s = 6;
+
+// The hidden command `shardmark launch WHERE SESSION SHARED LAUNCHER...`: see launcher.hpp for what
+// stands before the launcher. Standard input, output and error are the launcher's. Returns its exit
+// code (128 + signal where one ended it).
 int guard(const std::vector<std::string>& arguments);
 
 }  // namespace shardmark

@@ -98,7 +98,8 @@ Answer answer_of_ranks(std::int64_t ranks, double timeout_s, const ProcessEnd& e
   // Open MPI names a rank that died only where that was what ended the job.
   if (const auto death = death_in(end.errors); death && first.empty()) first = death_text(*death);
   if (first.empty() && heard.failures.empty())
-    first = fmt::format("its launcher ended with exit code {} and no answer{}", end.exit_code,
+    first = fmt::format("its launcher ended with exit code {} {}{}", end.exit_code,
+                        heard.sections.is_object() ? "after rank 0 had answered" : "and no answer",
                         end.errors.empty() ? "" : ", but: " + launcher_says(end.errors));
   return {nullptr, reason_of(heard, ranks, first)};
 }

@@ -48,6 +48,18 @@ std::optional<int> waited_for(const Heard& heard, std::int64_t ranks) {
 
 constexpr const char* words_file = "last_words.jsonl";
 
+Heard kept_words(const std::filesystem::path& folder, const std::string& cell_id,
+                 std::int64_t round) {
+  Heard heard;
+  std::ifstream in(folder / words_file);
+  for (std::string text; std::getline(in, text);) {
+    const json line = json::parse(text, nullptr, false);
+    if (line.is_object() && line.value("cell", "") == cell_id && line.value("round", 0) == round)
+      heard.hear(line);
+  }
+  return heard;
+}
+
 std::string words_of(const Heard& heard, int rank) {
   const auto said = heard.words.find(rank);
   return said == heard.words.end() ? "no last words" : said->second.text;
@@ -62,7 +74,8 @@ std::string failure_text(const Failure& f) {
 }
 
 json last_words_line(int rank, const Activity& a) {
-  return {{"last_words", {{"rank", rank}, {"text", a.text()}, {"waited_ns", a.waited_ns.load()}}}};
+  return {
+      {"last_words", {{"rank", rank}, {"text", a.text()}, {"waited_ns", a.waited_lately_ns()}}}};
 }
 
 std::optional<Death> death_in(const std::string& errors) {
@@ -136,15 +149,15 @@ void forget_last_words(const std::filesystem::path& folder) {
   std::filesystem::remove(folder / words_file, ignored);
 }
 
+bool all_were_asked_to_end(const std::filesystem::path& folder, const std::string& cell_id,
+                           std::int64_t round, std::int64_t ranks) {
+  const Heard heard = kept_words(folder, cell_id, round);
+  return heard.failures.empty() && heard.words.size() == static_cast<std::size_t>(ranks);
+}
+
 std::string why_it_ended(const std::filesystem::path& folder, const std::string& cell_id,
                          std::int64_t round, std::int64_t ranks) {
-  Heard heard;
-  std::ifstream in(folder / words_file);
-  for (std::string text; std::getline(in, text);) {
-    const json line = json::parse(text, nullptr, false);
-    if (line.is_object() && line.value("cell", "") == cell_id && line.value("round", 0) == round)
-      heard.hear(line);
-  }
+  const Heard heard = kept_words(folder, cell_id, round);
   std::string first = heard.failures.empty() ? "the job ended while it ran" : "";
   std::vector<std::string> silent;
   for (int r = 0; r < ranks; ++r)

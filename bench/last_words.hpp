@@ -52,7 +52,11 @@ std::string death_text(const Death&);
 void keep_last_words(const std::filesystem::path& folder, const std::string& cell_id,
                      std::int64_t round, nlohmann::json line);
 void forget_last_words(const std::filesystem::path& folder);
-// Of a cell that was started and has no end.
+// Of a cell that was started and has no end: every rank of it was well when a signal asked it to
+// end, and none had failed.
+bool all_were_asked_to_end(const std::filesystem::path& folder, const std::string& cell_id,
+                           std::int64_t round, std::int64_t ranks);
+// Else this is why.
 std::string why_it_ended(const std::filesystem::path& folder, const std::string& cell_id,
                          std::int64_t round, std::int64_t ranks);
 

@@ -36,7 +36,8 @@ TEST(last_words, sections_are_the_answer_of_a_job_that_ended_well) {
   EXPECT_EQ(a.failure, "");
   EXPECT_EQ(a.sections, (json{{"time", 1}}));
   // The same with another exit code: a rank failed behind it.
-  EXPECT_NE(failure_of(2, ended(1, R"({"sections": {"time": 1}})")), "");
+  EXPECT_EQ(failure_of(2, ended(1, R"({"sections": {"time": 1}})", "no luck\n")),
+            "its launcher ended with exit code 1 after rank 0 had answered, but: no luck");
 }
 
 TEST(last_words, a_rank_that_a_signal_ended_is_named_and_its_peers_say_where_they_were) {
@@ -110,6 +111,34 @@ TEST(last_words, kept_in_a_folder_tell_of_the_cell_that_was_started) {
   EXPECT_EQ(why_it_ended(f.path(), "cell", 1, 2), "the job ended while it ran");
 }
 
+// What no rank failed in, and every rank was well in, is nobody's failure.
+TEST(last_words, of_all_ranks_and_no_failure_say_that_the_job_was_asked_to_end) {
+  const Folder f;
+  const auto keep = [&](const std::string& line) {
+    keep_last_words(f.path(), "cell", 1, json::parse(line));
+  };
+  const auto asked = [&] { return all_were_asked_to_end(f.path(), "cell", 1, 2); };
+  EXPECT_FALSE(asked());
+  keep(words(0, "in none, step 4", 0));
+  EXPECT_FALSE(asked());  // rank 1 died
+  keep(words(1, "in none, step 4", 0));
+  EXPECT_TRUE(asked());
+  EXPECT_FALSE(all_were_asked_to_end(f.path(), "cell", 2, 2));
+  keep(R"({"failure": "rank 1 failed at step 4: no", "rank": 1})");
+  EXPECT_FALSE(asked());
+}
+
+// Hosts of other names that share a system, containers of one name that see other folders: both
+// cannot use this host's shared memory.
+TEST(launcher, ranks_are_on_one_host_where_they_share_its_name_its_kernel_and_its_folders) {
+  EXPECT_EQ(where_are({"a", "a"}, {"s", "s"}, "s"), Where::one_host);
+  EXPECT_EQ(where_are({"a", "b"}, {"s", "s"}, "s"), Where::several_hosts);
+  EXPECT_EQ(where_are({"a", "a"}, {"s", "t"}, "s"), Where::several_hosts);
+  EXPECT_EQ(where_are({"a", "a"}, {"t", "t"}, "s"), Where::several_hosts);  // all elsewhere
+  EXPECT_EQ(where_are({"a", "a"}, {"", ""}, ""), Where::several_hosts);     // unknown
+  EXPECT_NE(system_name(), "");
+}
+
 TEST(launcher, words_are_split_as_a_shell_does_and_ranks_put_in) {
   EXPECT_EQ(
       launcher_words({"srun -n {ranks} --comment 'two words' --x=\"{ranks} of {ranks}\"", 12}),
@@ -131,11 +160,11 @@ TEST(launcher, the_line_that_says_most_is_the_first_that_says_anything) {
 
 // Shared memory only where there is one host, and folders only where somebody removes them.
 TEST(launcher, settings_follow_where_the_ranks_are) {
-  const auto one = mpi_settings(text_of(Where::one_host), "/a", "/b");
+  const auto one = mpi_settings(text_of(Where::one_host), {"/a", "/b"});
   EXPECT_EQ(one.at("OMPI_MCA_btl"), "self,vader");
   EXPECT_EQ(one.at("OMPI_MCA_orte_tmpdir_base"), "/a");
   EXPECT_EQ(one.at("OMPI_MCA_btl_vader_backing_directory"), "/b");
-  const auto several = mpi_settings(text_of(Where::several_hosts), "", "");
+  const auto several = mpi_settings(text_of(Where::several_hosts), {});
   EXPECT_EQ(several.at("OMPI_MCA_btl"), "self,vader,tcp");
   EXPECT_EQ(several.count("OMPI_MCA_orte_tmpdir_base"), 0u);
 }

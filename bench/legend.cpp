@@ -96,10 +96,9 @@ std::vector<std::string> communication_legend(const std::vector<Group>& groups) 
         return r.overlap && r.shown && off && off->shown;
       }))
     lines.emplace_back(
-        "OVERLAP  ideal: what would be hidden if every span were as long as it was, a collective "
-        "as "
-        "its transfer, and began as early as its events allow; ideal %: how much of that was "
-        "hidden, waiting for other ranks not counted.");
+        "OVERLAP  ideal: what would be hidden if every span were as long as it was, less waiting "
+        "for the last rank, and began as early as its events allow; ideal %: how much of that "
+        "was hidden, less such waiting as well.");
   return lines;
 }
 

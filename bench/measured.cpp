@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "bench/measured_time.hpp"
@@ -149,14 +148,18 @@ json training_of(const TrainingReport& r) {
   return out;
 }
 
+void set_unseen(json& resident, const std::string& why) {
+  for (const char* key : {"before_bytes", "peak_bytes", "unexplained_bytes", "unexplained_share"})
+    set_missing(resident, key, why);
+}
+
 json resident_of(const TrainingReport& r) {
   std::uint64_t ledger = 0;
   for (const RankReport& rank : r.ranks) ledger += rank.peak_bytes;
   json out = {{"ledger_bytes", ledger}};
   const std::uint64_t before = r.resident_before_bytes, peak = r.resident_peak_bytes;
   if (before == 0 || peak < before) {
-    for (const char* key : {"before_bytes", "peak_bytes", "unexplained_bytes", "unexplained_share"})
-      set_missing(out, key, "the system does not say how much memory the process has resident");
+    set_unseen(out, "the system does not say how much memory the process has resident");
     return out;
   }
   const double unexplained = static_cast<double>(peak - before) - static_cast<double>(ledger);
@@ -181,16 +184,8 @@ json emulated_link(const std::optional<Link>& link) {
   return out;
 }
 
-std::int64_t ranks_under_one_kernel(const json& record) {
-  const json& hosts = record.at("hosts");
-  if (!hosts.is_array()) return record.at("cell").at("ranks");
-  const auto all = static_cast<std::int64_t>(hosts.size());
-  // Where clocks compare, all ranks run under one kernel, whatever names its hosts go by.
-  if (!record.at("time").is_object() || record["time"]["median"]["skew_ns"].is_number()) return all;
-  std::map<std::string, std::int64_t> on;
-  std::int64_t most = 1;
-  for (const json& host : hosts) most = std::max(most, ++on[host.get<std::string>()]);
-  return most;
+void forget_resident(json& sections, const std::string& why) {
+  set_unseen(sections.at("resident"), why);
 }
 
 json sections_of(const Training& t, const TrainingReport& r) {

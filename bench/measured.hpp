@@ -15,7 +15,7 @@ nlohmann::json sections_of(const Training&, const TrainingReport&);
 // {"emulated_link"}, and why there is none: known before the cell has run.
 nlohmann::json emulated_link(const std::optional<Link>&);
 
-// How many ranks of this record shared the cores of one system.
-std::int64_t ranks_under_one_kernel(const nlohmann::json& record);
+// Resident memory that is not this cell's own says nothing of it.
+void forget_resident(nlohmann::json& sections, const std::string& why);
 
 }  // namespace shardmark

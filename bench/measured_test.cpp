@@ -287,8 +287,7 @@ TEST(schema, defines_nothing_that_is_not_used) {
   const std::string text = schema.dump();
   for (const auto& [name, definition] : schema["definitions"].items())
     EXPECT_TRUE(name.ends_with("_record") ||  // a line of its own kind
-                    text.find("\"#/definitions/" + name + "\""),
-                std::string::npos)
+                text.find("\"#/definitions/" + name + "\"") != std::string::npos)
         << name;
 }
 

@@ -1,97 +1,28 @@
 // Do ranks that are processes train alike, however they were started, and when one of them fails,
-// does the record say which, and is nothing left of them?
+// does the record say which, and is nothing left of them? See also given_world_test.cpp.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <fstream>
-#include <map>
 #include <set>
-#include <sstream>
 #include <thread>
 
-#include "bench/test_support.hpp"
-#include "impl/comm/mpi.hpp"
+#include "bench/mpi_test_support.hpp"
 
 namespace shardmark {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using testing::Folder;
+using testing::Mpi;
+using testing::processes_in;
 using testing::Ran;
-
-const std::string small = "--model mlp:layers=2,width=64 --batch 1 --sequence 32 --steps 2 ";
-const std::string as_root = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ";
-const std::string world = as_root + "mpirun --oversubscribe -n 3";
-
-std::set<std::string> shared_memory() {
-  std::set<std::string> names;
-  std::error_code ignored;
-  for (const auto& e : fs::directory_iterator("/dev/shm", ignored)) {
-    const std::string name = e.path().filename();
-    if (name.starts_with("shardmark-") || name.starts_with("vader")) names.insert(name);
-  }
-  return names;
-}
-
-// Processes of this program that were started in the folder, by the rank that they are.
-std::multimap<std::string, pid_t> processes_in(const Folder& f) {
-  std::multimap<std::string, pid_t> found;
-  std::error_code error;
-  for (const auto& e : fs::directory_iterator("/proc", error)) {
-    const fs::path exe = fs::read_symlink(e.path() / "exe", error);
-    if (error || exe != SHARDMARK_BINARY) continue;
-    if (fs::read_symlink(e.path() / "cwd", error) != f.path()) continue;
-    const std::string all = testing::read(e.path() / "environ"), key = "OMPI_COMM_WORLD_RANK=";
-    const std::size_t at = all.find(key);
-    const std::string rank = at == all.npos ? "" : all.c_str() + at + key.size();
-    found.emplace(rank, std::stoi(e.path().filename()));
-  }
-  return found;
-}
-
-template <class Condition>
-bool within(double seconds, Condition&& holds) {
-  const auto begin = std::chrono::steady_clock::now();
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() - begin > std::chrono::duration<double>(seconds))
-      return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return true;
-}
-
-class Mpi : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!mpi::built()) GTEST_SKIP() << "built without MPI";
-    fs::create_directory(f / "tmp");
-  }
-  // Others may use the machine at the same time: what they have goes away as well.
-  void TearDown() override {
-    if (!mpi::built()) return;
-    EXPECT_TRUE(within(20, [&] {
-      const auto now = shared_memory();
-      return std::includes(before.begin(), before.end(), now.begin(), now.end());
-    })) << "shared memory was left";
-    EXPECT_TRUE(within(1, [&] { return processes_in(f).empty(); })) << "processes were left";
-    EXPECT_TRUE(fs::is_empty(f / "tmp")) << "temporary files were left";
-  }
-  Ran run(const std::string& arguments, const std::string& launcher = "") {
-    return testing::shardmark(f, "run " + arguments, "export TMPDIR=$PWD/tmp; " + launcher);
-  }
-  std::vector<json> records(const std::string& folder = "out") {
-    return testing::lines_of(f / (folder + "/records.jsonl"));
-  }
-
-  const Folder f;
-  const std::set<std::string> before = shared_memory();
-};
+using testing::small;
+using testing::within;
+using testing::world;
 
 // The ring adds in the same order in all of them.
 TEST_F(Mpi, all_ways_in_train_to_the_same_parameters) {
@@ -184,6 +115,28 @@ TEST_F(Mpi, nothing_outlives_a_run_that_is_killed_or_interrupted) {
   }
 }
 
+// The guard cannot clean up then, so the run does; and the cell is a failed record.
+TEST_F(Mpi, a_guard_that_is_killed_leaves_nothing) {
+  Ran ran;
+  std::thread job([&] {
+    ran = run(small +
+              "--comm mpi --rounds 1 --strategy ddp --inject stuck:rank=1,step=1 --out out "
+              "& echo $! >pid; wait $!; exit $?");
+  });
+  EXPECT_TRUE(within(20, [&] { return processes_in(f).count("1") == 1 && fs::exists(f / "out"); }));
+  EXPECT_FALSE(fs::is_empty(f / "tmp"));
+  const std::string run_pid = std::to_string(std::stoi(testing::read(f / "pid")));
+  const pid_t guard =
+      std::stoi(testing::read("/proc/" + run_pid + "/task/" + run_pid + "/children"));
+  ::kill(guard, SIGKILL);
+  job.join();
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  ASSERT_EQ(records().size(), 1u);
+  EXPECT_NE(records()[0]["reason"].get<std::string>().find("guard was ended by SIGKILL"),
+            std::string::npos);
+  EXPECT_TRUE(within(5, [&] { return processes_in(f).empty(); }));
+}
+
 struct BadLauncher {
   const char* flags;
   const char* sentence;
@@ -215,84 +168,6 @@ TEST_F(Mpi, a_launcher_that_cannot_work_is_one_sentence_and_exit_2_and_nothing_i
   EXPECT_EQ(no_mpirun.code, 2);
   EXPECT_NE(no_mpirun.err.find("there is no mpirun in PATH; install Open MPI"), std::string::npos)
       << no_mpirun.err;
-}
-
-TEST_F(Mpi, wrong_input_in_a_given_world_is_said_once_and_exit_2) {
-  for (const auto& [flags, sentence] :
-       {std::pair{"--rank 2", "shardmark run has no flag --rank"},
-        std::pair{"--ranks 4", "--ranks is 4, but a launcher has started this program as one of 3"},
-        std::pair{"--strategy zero11", "did you mean zero1?"}}) {
-    const Ran ran = run(flags, world);
-    EXPECT_EQ(ran.code, 2) << ran.err;
-    EXPECT_EQ(ran.out, "");
-    const std::size_t at = ran.err.find(sentence);
-    ASSERT_NE(at, std::string::npos) << ran.err;
-    EXPECT_EQ(ran.err.find(sentence, at + 1), std::string::npos) << ran.err;
-    EXPECT_FALSE(fs::exists(f / "results")) << flags;
-  }
-}
-
-// Cells of fewer ranks leave the others asleep.
-TEST_F(Mpi, ranks_without_a_cell_use_no_time) {
-  std::thread job([&] {
-    run(small + "--rounds 1 --strategy ddp --ranks 1 --inject delay:rank=0,ms=400 --out out",
-        world);
-  });
-  std::multimap<std::string, pid_t> found;
-  EXPECT_TRUE(within(20, [&] {
-    found = processes_in(f);
-    return found.count("2") == 1 && fs::exists(f / "out/records.jsonl");
-  }));
-  const auto used_s = [&] {
-    if (found.count("2") == 0) return 0.0;
-    std::ifstream stat(fmt::format("/proc/{}/stat", found.find("2")->second));
-    std::string text((std::istreambuf_iterator<char>(stat)), {});
-    std::istringstream rest(text.substr(text.rfind(')') + 1));
-    std::string skipped;
-    for (int i = 3; i < 14; ++i) rest >> skipped;
-    double user = 0, system = 0;
-    rest >> user >> system;
-    return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-  };
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  const double begin = used_s();
-  std::this_thread::sleep_for(std::chrono::seconds(1));
-  const double share = used_s() - begin;
-  EXPECT_EQ(processes_in(f).count("2"), 1u);  // it still ran
-  EXPECT_LE(share, 0.05);
-  job.join();
-}
-
-TEST_F(Mpi, a_job_that_dies_in_a_given_world_is_gone_on_with_and_the_dead_cell_is_named) {
-  const std::string dead = "--ranks 2 --strategy zero1 --comm-timeout 2 --inject ";
-  for (const std::string& with : {world, std::string()}) {
-    for (const std::string kind : {"kill", "throw"}) {
-      const std::string out = kind + (with.empty() ? "1" : "2");
-      testing::write(f / "dead.suite", "run: --rounds 2\n" + small +
-                                           "--strategy ddp --ranks 2,3\n" + small + dead + kind +
-                                           ":rank=1,step=3\n");
-      const Ran died = run("--suite dead.suite --out " + out, world);
-      EXPECT_NE(died.code, 0);
-      EXPECT_NE(died.err.find("go on behind it with --resume"), std::string::npos) << died.err;
-      EXPECT_EQ(records(out).back()["status"], "started");
-      const Ran resumed = run("--resume " + out, with);
-      EXPECT_EQ(resumed.code, 1) << resumed.err;
-      int ok = 0, skipped = 0;
-      std::string reason;
-      for (const json& r : records(out)) {
-        EXPECT_EQ(testing::schema_errors(r), "");
-        ok += r["status"] == "ok";
-        skipped += r["status"] == "skipped";
-        if (r["status"] == "failed") reason = r["reason"];
-      }
-      EXPECT_EQ(ok, 4) << out;
-      EXPECT_EQ(skipped, 1) << out;
-      const std::string named = kind == "kill" ? "rank 1 gave no last words; rank 0: "
-                                               : "rank 1 failed at step 3: injected: rank 1 throws";
-      EXPECT_NE(reason.find(named), std::string::npos) << reason;
-      EXPECT_NE(reason.find(", step 3"), std::string::npos) << reason;
-    }
-  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "bench/measured.hpp"
 #include "bench/test_support.hpp"
 #include "kernels/error.hpp"
 
@@ -22,6 +23,14 @@ std::vector<json> examples() {
 
 TEST(records, examples_are_as_the_schema_says) {
   for (const json& r : examples()) EXPECT_EQ(testing::schema_errors(r), "");
+}
+
+TEST(records, resident_memory_of_other_cells_can_be_forgotten_and_says_why) {
+  json r = examples().at(0);
+  forget_resident(r, "others were there");
+  EXPECT_TRUE(r["resident"]["peak_bytes"].is_null());
+  EXPECT_EQ(r["resident"]["unexplained_bytes_reason"], "others were there");
+  EXPECT_EQ(testing::schema_errors(r), "");
 }
 
 TEST(records, the_schema_refuses_what_is_wrong) {

@@ -152,7 +152,10 @@ int run_command(const RunArguments& a, GivenWorld* world) {
   // Whether the ranks can be started is known before anything is written.
   if (world) world->check(suite.cells);
   std::optional<IsolatedCells> isolated;
-  if (!world && !isolated.emplace(suite.cells).ready()) return 128 + isolated->interrupted_by();
+  if (!world && !isolated.emplace(suite.cells).ready()) {
+    fmt::print(stderr, "shardmark: interrupted before a cell had run; nothing is written\n");
+    return 128 + isolated->interrupted_by();
+  }
   RunFolder run = folder_of(a, suite);
   for (const std::string& note : suite.notes) fmt::print(stderr, "shardmark: {}\n", note);
   if (a.out.empty() && a.resume.empty()) link_latest(run.path);

@@ -82,12 +82,16 @@ class Execution {
   }
 
   // The job died with the cell in it: it is not tried again at once, or nothing behind it would
-  // ever run.
+  // ever run; but it is where somebody ended the job, and the cell had no part in that.
   void end_of_started(json& r) {
     const std::int64_t round = r["round"], ranks = r["cell"]["ranks"];
-    set_empty(r, "failed", why_it_ended(folder_.path, id_at(r), round, ranks));
+    const bool asked = all_were_asked_to_end(folder_.path, id_at(r), round, ranks);
+    set_empty(r, asked ? "skipped" : "failed",
+              asked ? "the job was asked to end while it ran"
+                    : why_it_ended(folder_.path, id_at(r), round, ranks));
     r["wall_ns_reason"] = "nobody saw the end of the job";
     folder_.writer->append(r);
+    if (asked) return;
     recorded_.insert({r["cell"].dump(), round});
     for (std::size_t i = 0; i < cells_.size(); ++i)
       if (cells_[i] == r["cell"]) failed_[i] = fmt::format("it failed in round {}", round);
@@ -133,10 +137,7 @@ class Execution {
     if (!ended) return std::nullopt;
     r["wall_ns"] = ended->wall_ns;
     if (ended->failure.empty()) {
-      r.update(ended->sections);
-      // Only now is it known how many ranks shared a host.
-      r["oversubscribed"] = oversubscribed(
-          suite_.cells[t.cell], static_cast<unsigned>(runner_.cores()), ranks_under_one_kernel(r));
+      r.update(ended->sections);  // where ranks are processes, oversubscribed is among them
     } else {
       set_empty(r, "failed", ended->failure);
       // It would fail again, and a cell that hangs would cost its limit in every round.

@@ -56,12 +56,7 @@ void resolve_transport(const Draft& d, std::optional<int> world, Cell& cell) {
   cell.comm = d.comm.value_or(world ? "mpi" : "thread");
   cell.collectives = d.collectives.value_or(usual_collectives(cell));
   cell.launcher = d.launcher.value_or(usual_launcher(cell));
-  // A cell may say them, a user may not: one is no launcher, the other is nobody's choice.
-  if (d.launcher == "none" || d.launcher == "given")
-    throw InputError(
-        fmt::format("--launcher is \"{}\", but must be a command with {{ranks}} in it, such as "
-                    "'srun -n {{ranks}}', or mpirun.",
-                    *d.launcher));
+  if (d.launcher) check_typed_launcher(*d.launcher);
   if (world) resolve_in_world(d, *world, cell);
 }
 

@@ -214,6 +214,11 @@ std::uint64_t fnv1a64(std::string_view bytes, std::uint64_t from) {
   return from;
 }
 
+std::string given_twice(std::string_view flag, bool list) {
+  return fmt::format("{} is given twice; {}.", flag,
+                     list ? "several values are separated by commas" : "give it once");
+}
+
 std::string hex16(std::uint64_t value) { return fmt::format("{:016x}", value); }
 
 std::string read_whole_file(std::string_view what, const std::filesystem::path& file) {

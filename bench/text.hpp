@@ -39,6 +39,9 @@ std::uint64_t byte_count(std::string_view flag, std::string_view text);
 // "8GB" where that is exact, else "8GiB", else in bytes.
 std::string bytes_text(std::uint64_t bytes);
 
+// A flag that stands twice; list: it takes several values.
+std::string given_twice(std::string_view flag, bool list);
+
 inline constexpr std::uint64_t fnv1a_start = 0xcbf29ce484222325u;
 std::uint64_t fnv1a64(std::string_view bytes, std::uint64_t from = fnv1a_start);
 std::string hex16(std::uint64_t);

@@ -115,7 +115,10 @@ std::string interface_differs(const TrainingReport& r) {
     if (!(ratio >= 1 && ratio <= most_payload_over_volume))
       return fmt::format(
           "the interface of rank {} sent {} bytes without headers where its ledger says {}: {:.4f} "
-          "of them, but 1.00 to {:.2f} were expected",
+          "of them, but 1.00 to {:.2f} were expected; beside bytes that were not to be sent, it "
+          "may "
+          "be that the host has more than one network card, or that its packets are of IPv6, whose "
+          "headers are larger",
           rank, sent[rank].payload, sent[rank].volume, ratio, most_payload_over_volume);
   }
   return "";

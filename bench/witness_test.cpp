@@ -67,9 +67,12 @@ TEST(witness, an_interface_may_see_one_percent_more_and_nothing_less) {
   EXPECT_EQ(verdict(144'800), true);
   EXPECT_EQ(verdict(144'801), false);
   EXPECT_EQ(verdict(-1), false);
-  EXPECT_EQ(moved_agrees(training(), report(1'448'000)).reason,
-            "the interface of rank 0 sent 47784000 bytes without headers where its ledger says "
-            "43440000: 1.1000 of them, but 1.00 to 1.01 were expected");
+  EXPECT_EQ(
+      moved_agrees(training(), report(1'448'000)).reason,
+      "the interface of rank 0 sent 47784000 bytes without headers where its ledger says "
+      "43440000: 1.1000 of them, but 1.00 to 1.01 were expected; beside bytes that were not to "
+      "be sent, it may be that the host has more than one network card, or that its packets "
+      "are of IPv6, whose headers are larger");
 }
 
 TEST(witness, the_transport_is_held_to_every_byte) {
@@ -120,17 +123,6 @@ TEST(witness, an_emulated_link_is_said_in_bytes_a_second) {
   EXPECT_EQ(emulated_link(Link{0.125, 50'000}),
             (json{{"emulated_link", {{"rate_bytes_per_second", 125e6}, {"latency_ns", 50'000}}}}));
   EXPECT_TRUE(emulated_link(std::nullopt)["emulated_link"].is_null());
-}
-
-TEST(witness, hosts_share_cores_where_their_clocks_are_one) {
-  const auto ranks = [](const json& hosts, const json& skew) {
-    return ranks_under_one_kernel(
-        {{"cell", {{"ranks", 4}}}, {"hosts", hosts}, {"time", {{"median", {{"skew_ns", skew}}}}}});
-  };
-  EXPECT_EQ(ranks({"a", "a", "a", "b"}, nullptr), 3);
-  EXPECT_EQ(ranks({"a", "b", "c", "d"}, nullptr), 1);
-  EXPECT_EQ(ranks({"a", "b", "c", "d"}, 5), 4);  // names of one kernel
-  EXPECT_EQ(ranks(nullptr, 5), 4);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ Timeline replay(const Timeline& real) {
     const int lane = ready(0) ? 0 : 1;
     if (!ready(lane)) throw std::logic_error("a timeline waits for what stands behind it");
     Interval i = real.lane(lane)[next(lane)];
-    const std::int64_t length = i.transfer_ns >= 0 ? i.transfer_ns : i.end_ns - i.begin_ns;
+    const std::int64_t length = i.end_ns - i.begin_ns - i.skew_ns;
     i.begin_ns = std::max({end_of(lane, next(lane)), end_of(0, i.after[0]), end_of(1, i.after[1])});
     i.end_ns = i.begin_ns + length;
     i.skew_ns = 0;

@@ -5,9 +5,9 @@
 
 namespace shardmark {
 
-// Every interval keeps its lane, its place in it and its length (a collective that of its transfer,
-// where that is known: waiting for a peer is not ideal); it begins when the one before it in its
-// lane and all that it comes after have ended. The first begins at 0.
+// Every interval keeps its lane, its place in it and its length, less its skew: waiting for another
+// rank is not ideal. It begins when the one before it in its lane and all that it comes after have
+// ended. The first begins at 0.
 Timeline replay(const Timeline&);
 
 }  // namespace shardmark

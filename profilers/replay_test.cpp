@@ -7,9 +7,9 @@ namespace shardmark {
 namespace {
 
 Interval interval(std::int64_t begin, std::int64_t end, std::array<std::uint64_t, 2> after,
-                  std::int64_t transfer = -1) {
+                  std::int64_t skew = 0) {
   Interval i;
-  i.begin_ns = begin, i.end_ns = end, i.after = after, i.transfer_ns = transfer;
+  i.begin_ns = begin, i.end_ns = end, i.after = after, i.skew_ns = skew;
   return i;
 }
 
@@ -19,7 +19,7 @@ TEST(Replay, BeginsAsEarlyAsEventsAllow) {
   t.add(0, interval(100, 110, {0, 0}));
   t.add(0, interval(117, 137, {0, 0}));
   t.add(0, interval(200, 205, {0, 2}));
-  t.add(1, interval(130, 150, {1, 0}, 15));  // 5 of it were waiting for another rank
+  t.add(1, interval(130, 150, {1, 0}, 5));  // 5 of it were waiting for another rank
   t.add(1, interval(160, 175, {2, 0}));
   const Timeline ideal = replay(t);
   EXPECT_EQ(ideal.lane(0)[0].begin_ns, 0);

@@ -7,8 +7,8 @@
 
 namespace shardmark {
 
-// sum or mean over ranks, in rank order where they read each other's memory; the array travels as `wire`; the result is set, or added
-// to what is there.
+// sum or mean over ranks, in rank order where they read each other's memory; the array travels as
+// `wire`; the result is set, or added to what is there.
 struct Reduce {
   enum class Op : std::uint8_t { sum, mean } op = Op::sum;
   DType wire = DType::f32;

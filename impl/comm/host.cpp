@@ -6,6 +6,24 @@
 
 namespace shardmark {
 
+namespace {
+constexpr std::int64_t lately_ns = 5'000'000'000;
+}
+
+void Activity::stop_waiting() {
+  const std::int64_t waited = waited_ns.exchange(0);
+  if (waited == 0) return;
+  const std::int64_t now = now_ns();
+  if (waited < before_ns_ && now - before_end_ns_ < lately_ns) return;
+  before_ns_ = waited;
+  before_end_ns_ = now;
+}
+
+std::int64_t Activity::waited_lately_ns() const {
+  const bool lately = now_ns() - before_end_ns_ < lately_ns;
+  return std::max(waited_ns.load(), lately ? before_ns_.load() : 0);
+}
+
 std::string Activity::text() const {
   const int now = verb, at = step_now();
   return fmt::format(
@@ -21,7 +39,7 @@ std::string World::last_words() const {
 
 void Wait::progressed() {
   last_ns_ = waited_ns_ = 0;
-  world_.activity().waited_ns = 0;
+  world_.activity().stop_waiting();
 }
 
 std::int64_t Wait::rest_until(std::int64_t patience_ns) {

@@ -15,7 +15,7 @@ class Wait {
  public:
   Wait(World& w, double timeout_s, std::string what)
       : world_(w), timeout_s_(timeout_s), what_(std::move(what)) {}
-  ~Wait() { world_.activity().waited_ns = 0; }
+  ~Wait() { world_.activity().stop_waiting(); }
   void progressed();
   // Until when to rest: now_ns() itself at first, which only lets others run, then a nap ahead.
   // patience_ns: how long to stay awake.

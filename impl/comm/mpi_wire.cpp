@@ -122,7 +122,7 @@ void Watchdog::enter(const char* call) {
 
 void Watchdog::leave() {
   call_ = nullptr;
-  if (activity_) activity_->waited_ns = 0;
+  if (activity_) activity_->stop_waiting();
 }
 
 void Watchdog::watch() {

@@ -28,8 +28,15 @@ struct Activity {
   std::atomic<int> verb{-1}, label{0}, verb_step{-1};  // of a collective; verb -1: in none
   std::atomic<std::uint64_t> calls{0};                 // collectives entered
   std::atomic<std::int64_t> waited_ns{0};              // for peers, without any progress, just now
+  void stop_waiting();
+  // The longest wait of the last seconds: a peer that was stopped and goes on ends the waits of the
+  // others just before they are asked.
+  std::int64_t waited_lately_ns() const;
   int step_now() const { return verb < 0 ? step : verb_step; }
   std::string text() const;  // "17 collectives, in reduce_scatter of segment 3, step 4"
+
+ private:
+  std::atomic<std::int64_t> before_ns_{0}, before_end_ns_{0};  // a wait that has ended, and when
 };
 
 class World {
