@@ -64,29 +64,28 @@ void RankRun::run() {
     read_parameters();
     if (training_.rate_products) rate_products();
   } catch (const std::exception& e) {
-    failed(e);
+    failed(e, world_.activity().step);
   }
   device_.stop();
 }
 
 // A rank that only noticed another one's failure says nothing. Memory may have run out: then even a
 // sentence may not fit.
-void RankRun::failed(const std::exception& e) noexcept {
+void RankRun::failed(const std::exception& e, int step) noexcept {
   if (dynamic_cast<const PeerFailed*>(&e)) return;
   try {
     const bool memory = dynamic_cast<const std::bad_alloc*>(&e);
     const double held = static_cast<double>(device_.memory().ledger().live()) * 1e-9;
     world_.fail(
-        {world_.rank(),
-         memory ? fmt::format("{}: out of memory, with {:.3f} GB held by this rank", where(), held)
-                : fmt::format("{}: {}", where(), e.what())});
+        {world_.rank(), memory ? fmt::format("{}: out of memory, with {:.3f} GB held by this rank",
+                                             where(step), held)
+                               : fmt::format("{}: {}", where(step), e.what())});
   } catch (...) {
     world_.fail({world_.rank(), "out of memory"});  // short enough to need none
   }
 }
 
-std::string RankRun::where() const {
-  const int step = world_.activity().step_now();
+std::string RankRun::where(int step) {
   return step == -1  ? "set-up"
          : step < -1 ? "the measurements behind the steps"
                      : fmt::format("step {}", step);
@@ -105,7 +104,7 @@ CpuOptions RankRun::device_options(std::int64_t spin) {
     try {
       std::rethrow_exception(e);
     } catch (const std::exception& what) {
-      failed(what);
+      failed(what, world_.activity().step_now());  // of the collective, which may be behind
     }
   };
   return o;

@@ -42,7 +42,7 @@ class RankRun {
   void run();
 
  private:
-  std::string where() const;
+  static std::string where(int step);
   CpuOptions device_options(std::int64_t spin_ns);
   void make();
   void train();
@@ -51,7 +51,7 @@ class RankRun {
   void read_timeline();
   void read_parameters();
   void rate_products();
-  void failed(const std::exception&) noexcept;
+  void failed(const std::exception&, int step) noexcept;
 
   const Job& job_;
   const Training& training_;

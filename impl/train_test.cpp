@@ -88,6 +88,17 @@ TEST(Train, ARankThatIsStuckIsNamedByThoseThatWait) {
   EXPECT_NE(said.find("a rank that is stuck was left behind"), std::string::npos) << said;
 }
 
+// With overlap the last gathers of a step run while its rank is in the next one already.
+TEST(Train, ACollectiveThatFailsIsOfTheStepThatEnqueuedIt) {
+  Training t = tiny("zero1");
+  t.overlap = true;
+  t.comm_timeout_s = 0.5;
+  t.inject = "delay:rank=1,phase=gather,ms=1500";
+  const std::string said = failure_of(t);
+  EXPECT_TRUE(said.starts_with("rank 0 failed at step 0: waited more than 0.5 s")) << said;
+  EXPECT_NE(said.find("in all_gather of segment"), std::string::npos) << said;
+}
+
 TEST(Train, ANormThatIsNotFiniteSkipsTheStepOnEveryRank) {
   for (const char* strategy : {"ddp", "zero1", "zero3", "zero1_naive"}) {
     Training t = tiny(strategy);
