@@ -49,7 +49,7 @@ std::string transport_text(const json& r) {
   if (link != "none") text += fmt::format(", through an emulated link of {}", link_in_words(link));
   if (!network.empty()) text += ", network: " + network;
   std::vector<std::string> hosts;
-  for (const json& host : r.value("hosts", json::array()))
+  for (const std::string host : r.value("hosts", json::array()))
     if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);
   if (hosts.size() > 1) text += fmt::format(", on {}", fmt::join(hosts, ", "));
   return text;
