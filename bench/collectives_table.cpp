@@ -46,7 +46,7 @@ std::vector<CellRecords> by_cell(const std::vector<json>& records) {
   return cells;
 }
 
-std::size_t place_of(const std::vector<std::string>& names, const json& name) {
+std::size_t place_of(const std::vector<std::string>& names, const std::string& name) {
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
@@ -59,9 +59,9 @@ json pooled(const CellRecords& m) {
     for (const json& row : section.at("rows")) {
       const auto size = std::find(m.cell.sizes_bytes.begin(), m.cell.sizes_bytes.end(),
                                   row.at("size_bytes").get<std::uint64_t>());
-      const MeasuredCalls what{place_of(m.cell.verbs, row.at("verb")),
+      const MeasuredCalls what{place_of(m.cell.verbs, text_at(row, "verb")),
                                static_cast<std::size_t>(size - m.cell.sizes_bytes.begin()),
-                               place_of(m.cell.collectives, row.at("collectives"))};
+                               place_of(m.cell.collectives, text_at(row, "collectives"))};
       auto it = std::find_if(all.begin(), all.end(), [&](const MeasuredCalls& o) {
         return o.verb == what.verb && o.size == what.size && o.algorithm == what.algorithm;
       });
