@@ -80,7 +80,9 @@ json last_words_line(int rank, const Activity& a) {
 
 std::optional<Death> death_in(const std::string& errors) {
   static const std::regex open_mpi(
-      "noticed that process rank (\\d+) with PID \\d+ on node \\S+\\s+exited on signal (\\d+)");
+      "noticed\\s+that\\s+process\\s+rank\\s+(\\d+)\\s+with\\s+PID\\s+\\d+\\s+on\\s+node\\s+\\S+"
+      "\\s+"
+      "exited\\s+on\\s+signal\\s+(\\d+)");  // its lines end anywhere
   static const std::regex slurm("task (\\d+): ([A-Z][a-z]+(?: [a-z]+)?)");
   std::smatch match;
   if (std::regex_search(errors, match, open_mpi))

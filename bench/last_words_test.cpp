@@ -50,6 +50,12 @@ TEST(last_words, a_rank_that_a_signal_ended_is_named_and_its_peers_say_where_the
                    open_mpi)),
       "rank 1 was ended by SIGKILL (Killed), as the system does when memory runs out; rank "
       "0: 17 collectives, in all_gather of segment 3, step 4");
+  // Open MPI 5 wraps its lines.
+  const auto wrapped = death_in(
+      "prterun noticed that process rank 2 with PID 217 on node vm exited on\nsignal 11.\n");
+  ASSERT_TRUE(wrapped);
+  EXPECT_EQ(wrapped->rank, 2);
+  EXPECT_EQ(wrapped->signal, SIGSEGV);
   const auto slurm = death_in("srun: error: n1: task 3: Segmentation fault\n");
   ASSERT_TRUE(slurm);
   EXPECT_EQ(slurm->rank, 3);
