@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "bench/cell.hpp"
+#include "bench/collectives_cell.hpp"
 #include "bench/embedded.hpp"
 #include "bench/link_text.hpp"
 #include "bench/registry.hpp"
@@ -155,9 +156,7 @@ Training training_of(const Cell& c, std::vector<std::uint8_t> corpus) {
   t.options.adam.lr = static_cast<float>(c.lr);
   t.options.all_reduce =
       c.all_reduce == "direct" ? Options::AllReduce::direct : Options::AllReduce::composed;
-  t.options.collectives = c.collectives == "library" ? Collectives::library
-                          : c.collectives == "ring"  ? Collectives::ring
-                                                     : Collectives::memory;
+  t.options.collectives = collectives_named(c.collectives);
   t.options.prefetch = static_cast<int>(c.prefetch);
   t.link = link_of("--link", c.link);
   t.interface = c.interface;

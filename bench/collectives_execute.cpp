@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <new>
 
 #include "bench/collectives_measure.hpp"
@@ -38,12 +37,6 @@ void throw_first_failure(const std::vector<std::string>& said) {
   throw Error(fmt::format("rank {} failed: {}", chosen, said[chosen]));
 }
 
-void say(const json& line) {
-  const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
 constexpr const char* command = "shardmark collectives-cell";
 
 CollectivesCell cell_in(const std::string& file) {
@@ -69,7 +62,7 @@ json sections_in(const RankJob& job, const CollectivesCell& cell) {
     CpuOptions options;
     options.overlap = false;
     options.record = false;
-    options.spin_ns = a_core_each ? 50'000 : 0;
+    options.spin_ns = spin_ns(world.ranks_on_this_host(), world.cores_on_this_host());
     options.poll = [&world] { world.check(); };
     CpuDevice device(options);
     const auto link = link_of("a cell's \"link\"", cell.link);
@@ -139,12 +132,12 @@ int execute_collectives_cell(const std::string& file) {
   try {
     if (cell.comm != "thread") throw InputError("MPI ranks need a launcher, such as mpirun");
     const std::vector<std::string> hosts(static_cast<std::size_t>(cell.ranks), host_name());
-    say({{"sections", {{"collectives", collectives_on_threads(cell)}, {"hosts", hosts}}}});
+    print_line({{"sections", {{"collectives", collectives_on_threads(cell)}, {"hosts", hosts}}}});
   } catch (const std::bad_alloc&) {
-    say({{"failure", "memory ran out"}});
+    print_line({{"failure", "memory ran out"}});
     code = 1;
   } catch (const std::exception& e) {
-    say({{"failure", e.what()}});
+    print_line({{"failure", e.what()}});
     code = 1;
   }
   if (code != 0) ::_exit(code);  // a rank that is stuck would keep the process

@@ -8,20 +8,13 @@
 #include "bench/collectives_cell.hpp"
 #include "bench/collectives_measure.hpp"
 #include "bench/link_text.hpp"
+#include "bench/test_support.hpp"
 #include "impl/comm/mpi.hpp"
 
 namespace shardmark {
 namespace {
 
-template <class F>
-std::string refused(F&& f) {
-  try {
-    f();
-  } catch (const InputError& e) {
-    return e.what();
-  }
-  return "";
-}
+using testing::refused;
 
 TEST(bus_factor, is_what_a_ring_sends_over_the_payload) {
   EXPECT_DOUBLE_EQ(bus_factor(Verb::all_reduce, 2), 1.0);

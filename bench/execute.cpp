@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -156,9 +155,7 @@ int execute_cell(const std::string& file) {
   } catch (const std::exception& e) {
     answer = {{"failure", e.what()}};
   }
-  const std::string text = answer.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  print_line(answer);
   if (code != 0) ::_exit(code);
   return 0;
 }

@@ -61,19 +61,20 @@ json breakdown_of(const Training& t, const TrainingReport& r, Median at) {
 }
 
 json samples_of(const Training& t, const TrainingReport& r, int rank) {
+  std::vector<json> steps;
+  for (int i = 0; i < t.steps; ++i) steps.push_back(breakdown_of(t, r, {t.warmup + i, rank}));
   json out;
   for (const char* key :
        {"step_ns", "forward_ns", "recompute_ns", "backward_ns", "clip_ns", "update_ns",
         "exposed_ns", "other_ns", "communication_ns", "hidden_ns", "reduce_ns", "gather_ns",
         "skew_ns", "transfer_ns", "hidden_transfer_ns", "ideal_hidden_ns", "ideal_exposed_ns"}) {
     json values = json::array();
-    for (int i = 0; i < t.steps; ++i) {
-      const json sample = breakdown_of(t, r, {t.warmup + i, rank});
-      if (sample.at(key).is_null()) {
-        set_missing(out, key, sample.at(std::string(key) + "_reason").get<std::string>());
+    for (const json& step : steps) {
+      if (step.at(key).is_null()) {
+        set_missing(out, key, step.at(std::string(key) + "_reason").get<std::string>());
         break;
       }
-      values.push_back(sample.at(key));
+      values.push_back(step.at(key));
     }
     if (!out.contains(key)) out[key] = std::move(values);
   }

@@ -11,11 +11,8 @@
 
 namespace shardmark {
 
-namespace {
-
 using nlohmann::json;
 
-// One write a line where it is short: lines of several ranks do not mix then.
 void print_line(const json& line) {
   const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
   for (std::size_t done = 0; done < text.size();) {
@@ -24,8 +21,6 @@ void print_line(const json& line) {
     done += static_cast<std::size_t>(n);
   }
 }
-
-}  // namespace
 
 std::string RankJob::shared(const std::function<std::string()>& on_rank_0) const {
   if (session.rank() != 0) return session.listen();

@@ -19,6 +19,9 @@ struct RankJob {
   std::string shared(const std::function<std::string()>& on_rank_0) const;
 };
 
+// On standard output, in one write where it is short: lines of several ranks do not mix then.
+void print_line(const nlohmann::json&);
+
 // The body runs on every rank; what it returns on rank 0 is printed. Returns the exit code; a rank
 // whose body throws ends the whole job.
 int rank_process(const std::function<nlohmann::json(const RankJob&)>& body);

@@ -10,6 +10,7 @@
 #include "impl/export.hpp"
 #include "impl/inject.hpp"
 #include "impl/models/registry.hpp"
+#include "kernels/cpu/cores.hpp"
 #include "kernels/rates.hpp"
 #include "profilers/replay.hpp"
 
@@ -39,7 +40,7 @@ Job::Job(const Training& t)
 
 std::int64_t spin_ns(const Training& t, int ranks_on_this_host, int cores) {
   const int threads = ranks_on_this_host * (t.threads_per_rank + (t.overlap ? 1 : 0));
-  return threads <= cores ? 50'000 : 0;
+  return spin_ns(threads, cores);
 }
 
 RankRun::RankRun(const Job& job, World& world, const MakeCommunicator& make_communicator,

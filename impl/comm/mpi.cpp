@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "impl/comm/link_transport.hpp"
 #include "impl/comm/mpi_wire.hpp"
 #include "impl/comm/ring.hpp"
 #include "kernels/cpu/cores.hpp"
@@ -127,15 +126,11 @@ class MpiGroup final : public Group {
       if (link) throw InputError("a link carries messages: it needs the collectives of the ring");
       return std::make_unique<LibraryCommunicator>(d, *this, carry_->get(), timeout_s);
     }
-    std::unique_ptr<Transport> transport = std::make_unique<MpiTransport>(carry_->get());
-    if (link) transport = std::make_unique<LinkTransport>(std::move(transport), *link);
-    RingOptions o;
-    o.timeout_s = timeout_s;
-    o.ahead = ahead_of(o, link);
     // Without overlap this rank computes nothing meanwhile, and yielding leaves its core to others.
     const bool overlap = &d.comm() != &d.compute();
-    o.patience_ns = spin || !overlap ? 2'000'000 : 30'000;
-    return std::make_unique<RingCommunicator>(d, *this, std::move(transport), o);
+    const std::int64_t patience_ns = spin || !overlap ? 2'000'000 : 30'000;
+    return RingCommunicator::over(std::make_unique<MpiTransport>(carry_->get()), link, d, *this,
+                                  timeout_s, patience_ns);
   }
 
  private:

@@ -2,6 +2,7 @@
 // every rank runs all tests, with groups of every size that the world has.
 #include <gtest/gtest.h>
 
+#include "impl/comm/exact_sums.hpp"
 #include "impl/comm/mpi.hpp"
 #include "impl/train.hpp"
 #include "kernels/cpu/device.hpp"
@@ -11,14 +12,8 @@ namespace {
 
 mpi::Session* session = nullptr;
 
-float value(int rank, std::size_t i) {
-  return static_cast<float>((static_cast<std::size_t>(rank) * 7 + i * 3) % 11);
-}
-float sum(int ranks, std::size_t i) {
-  float total = 0;
-  for (int r = 0; r < ranks; ++r) total += value(r, i);
-  return total;
-}
+using exact::filled;
+using exact::first_wrong;
 
 struct Way {
   Collectives made_by;
@@ -56,20 +51,6 @@ void on_all_ways(Body body) {
       device.drain();
     }
   });
-}
-
-Buffer filled(Device& d, int rank, std::size_t n) {
-  Buffer b = d.memory().alloc(n, DType::f32, Tag::workspace, d.compute());
-  const auto values = b.view().host<float>();
-  for (std::size_t i = 0; i < n; ++i) values[i] = value(rank, i);
-  return b;
-}
-
-std::size_t first_wrong(ConstView v, int ranks, std::size_t begin, float factor = 1) {
-  const auto values = v.host<float>();
-  for (std::size_t i = 0; i < v.size(); ++i)
-    if (values[i] != sum(ranks, begin + i) * factor) return i;
-  return v.size();
 }
 
 TEST(Mpi, AllReduceOfAnyCount) {

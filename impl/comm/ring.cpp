@@ -1,5 +1,6 @@
 #include "impl/comm/ring.hpp"
 
+#include "impl/comm/link_transport.hpp"
 #include "kernels/cpu/math.hpp"
 
 namespace shardmark {
@@ -142,18 +143,27 @@ std::size_t landing_bytes(int ranks, const RingOptions& o) {
 
 }  // namespace
 
-std::size_t ahead_of(const RingOptions& o, std::optional<Link> link) {
-  const double full =
-      link ? link->bytes_per_ns * static_cast<double>(link->latency_ns) : 0;  // bytes
-  return o.window + static_cast<std::size_t>(full / static_cast<double>(o.chunk_bytes));
-}
-
 RingCommunicator::RingCommunicator(Device& d, World& w, std::unique_ptr<Transport> t, RingOptions o)
     : HostCommunicator(d, w, Collectives::ring), transport_(std::move(t)), options_(o) {
   require(o.chunk_bytes >= least_chunk_bytes && o.window >= 1 && o.ahead >= 1,
           "a ring needs chunks of at least 8 KiB and a window for one of them");
   if (const std::size_t bytes = landing_bytes(ranks(), o))
     landing_ = d.memory().alloc(bytes, DType::u8, Tag::workspace, d.comm());
+}
+
+std::unique_ptr<Communicator> RingCommunicator::over(std::unique_ptr<Transport> transport,
+                                                     std::optional<Link> link, Device& d, World& w,
+                                                     double timeout_s, std::int64_t patience_ns) {
+  RingOptions o;
+  o.timeout_s = timeout_s;
+  o.patience_ns = patience_ns;
+  if (link) {
+    transport = std::make_unique<LinkTransport>(std::move(transport), *link);
+    // As many messages as the link carries at once when it is full, and the window behind them.
+    const double full_bytes = link->bytes_per_ns * static_cast<double>(link->latency_ns);
+    o.ahead = o.window + static_cast<std::size_t>(full_bytes / static_cast<double>(o.chunk_bytes));
+  }
+  return std::make_unique<RingCommunicator>(d, w, std::move(transport), o);
 }
 
 void RingCommunicator::claim(Claim& c, int ranks, RingOptions o) {

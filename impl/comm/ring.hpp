@@ -15,13 +15,10 @@ namespace shardmark {
 struct RingOptions {
   std::size_t chunk_bytes = 256 << 10;
   std::size_t window = 8;  // messages that a rank has places for
-  std::size_t ahead = 8;   // messages that it has sent and that have not come; see ahead_of()
+  std::size_t ahead = 8;   // messages that it has sent and that have not come
   double timeout_s = 60;
   std::int64_t patience_ns = 0;  // how long a wait stays awake before it naps
 };
-
-// As many as a link carries at once when it is full, and the window behind them.
-std::size_t ahead_of(const RingOptions&, std::optional<Link>);
 
 class RingCommunicator final : public HostCommunicator {
  public:
@@ -30,6 +27,10 @@ class RingCommunicator final : public HostCommunicator {
   std::string_view moved_witness() const override {
     return "chunks that the ring handed to its transport";
   }
+  // The ring over a transport, behind a link where there is one.
+  static std::unique_ptr<Communicator> over(std::unique_ptr<Transport>, std::optional<Link>,
+                                            Device&, World&, double timeout_s,
+                                            std::int64_t patience_ns);
   // The landing places of chunks that are still to be added.
   static void claim(Claim&, int ranks, RingOptions = {});
 

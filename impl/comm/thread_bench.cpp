@@ -122,8 +122,7 @@ class RankBench {
 };
 
 Times measure(const Bench& b) {
-  const bool a_core_each = b.ranks <= usable_cores();
-  ThreadHub hub(b.ranks, 60, a_core_each ? 50'000 : 0);
+  ThreadHub hub(b.ranks, 60, spin_ns(b.ranks, usable_cores()));
   std::vector<Times> by_rank(static_cast<std::size_t>(b.ranks), Times(b.iterations));
   std::vector<std::thread> threads;
   for (int r = 0; r < b.ranks; ++r)

@@ -4,7 +4,6 @@
 
 #include <thread>
 
-#include "impl/comm/link_transport.hpp"
 #include "impl/comm/ring.hpp"
 #include "kernels/cpu/cores.hpp"
 #include "kernels/cpu/device.hpp"
@@ -66,20 +65,14 @@ std::unique_ptr<Communicator> thread_communicator(Device& d, ThreadWorld& w, Col
     if (link) throw InputError("a link carries messages: it needs the collectives of the ring");
     return std::make_unique<ThreadCommunicator>(d, w, all_reduce);
   }
-  std::unique_ptr<Transport> transport =
-      std::make_unique<ThreadTransport>(w.hub().post(), w.rank());
-  if (link) transport = std::make_unique<LinkTransport>(std::move(transport), *link);
-  RingOptions o;
-  o.timeout_s = w.hub().timeout_s();
-  o.patience_ns = w.hub().spin_ns();
-  o.ahead = ahead_of(o, link);
-  return std::make_unique<RingCommunicator>(d, w, std::move(transport), o);
+  return RingCommunicator::over(std::make_unique<ThreadTransport>(w.hub().post(), w.rank()), link,
+                                d, w, w.hub().timeout_s(), w.hub().spin_ns());
 }
 
 std::vector<std::string> run_on_threads(const ThreadRanks& how,
                                         const std::function<void(const Rank&)>& body) {
-  const bool a_core_each = how.ranks * (how.overlap ? 2 : 1) <= usable_cores();
-  ThreadHub hub(how.ranks, how.timeout_s, a_core_each ? 50'000 : 0);
+  const int threads_in_all = how.ranks * (how.overlap ? 2 : 1);
+  ThreadHub hub(how.ranks, how.timeout_s, spin_ns(threads_in_all, usable_cores()));
   std::vector<std::string> said(static_cast<std::size_t>(how.ranks));
   std::vector<std::unique_ptr<OneRank>> ranks(said.size());
   std::vector<std::thread> threads;

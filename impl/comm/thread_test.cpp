@@ -6,8 +6,14 @@
 
 #include <thread>
 
+#include "impl/comm/exact_sums.hpp"
+
 namespace shardmark {
 namespace {
+
+using exact::first_wrong;
+using exact::sum;
+using exact::value;
 
 using Body = std::function<void(const Rank&)>;
 
@@ -19,32 +25,7 @@ ThreadRanks ranks_of(int ranks, double timeout_s = 20) {
   return how;
 }
 
-float value(int rank, std::size_t i) {
-  return static_cast<float>((static_cast<std::size_t>(rank) * 7 + i * 3) % 11);
-}
-float sum(int ranks, std::size_t i) {
-  float total = 0;
-  for (int r = 0; r < ranks; ++r) total += value(r, i);
-  return total;
-}
-
-// The first element that is not the sum over ranks of what filled() gave them, or the size.
-std::size_t first_wrong(ConstView v, int ranks, std::size_t begin = 0) {
-  const auto values = v.host<float>();
-  float expected[11];
-  for (std::size_t i = 0; i < 11; ++i) expected[i] = sum(ranks, begin + i);  // it repeats
-  for (std::size_t i = 0; i < v.size(); ++i)
-    if (values[i] != expected[i % 11]) return i;
-  return v.size();
-}
-
-Buffer filled(const Rank& g, std::size_t n, Tag tag = Tag::workspace) {
-  Buffer b = g.device.memory().alloc(n, DType::f32, tag, g.device.compute());
-  const std::span<float> values = b.view().host<float>();
-  for (std::size_t i = 0; i < n; ++i)
-    values[i] = i < 11 ? value(g.comm.rank(), i) : values[i - 11];  // it repeats
-  return b;
-}
+Buffer filled(const Rank& g, std::size_t n) { return exact::filled(g.device, g.comm.rank(), n); }
 
 // Nothing may go wrong.
 void on_all_ranks(const ThreadRanks& how, const Body& body) {

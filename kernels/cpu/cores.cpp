@@ -15,6 +15,8 @@ int usable_cores() {
   return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));  // more cores than the set has room for
 }
 
+std::int64_t spin_ns(int threads, int cores) { return threads <= cores ? 50'000 : 0; }
+
 std::string usable_core_list() {
   cpu_set_t set;
   CPU_ZERO(&set);
