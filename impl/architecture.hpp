@@ -21,11 +21,16 @@ struct Product {
   bool ta = false, tb = false, adds = false, bias = false, residual = false;
   double times = 1;
   bool attention = false;  // a tile product inside an attention op; needs no scratch of its own
-  Matmul shape() const {
+  int gradient_of = -1;    // the parameter whose gradient it is: not computed where that is frozen
+  bool hands_on = false;   // writes what the next unit reads: not needed when activations are
+                           // computed again
+  Matmul shape(DType t) const {
+    const auto nowhere = [t](std::size_t size) { return View(1, size, t, Space::nowhere); };
     Matmul o;
     o.m = m, o.n = n, o.k = k, o.ta = ta, o.tb = tb, o.adds = adds;
-    if (bias) o.bias = {1, n, DType::f32, Space::nowhere};
-    if (residual) o.residual = {1, m * n, DType::f32, Space::nowhere};
+    o.a = nowhere(m * k), o.b = nowhere(k * n), o.c = nowhere(m * n);
+    if (bias) o.bias = nowhere(n);
+    if (residual) o.residual = nowhere(m * n);
     return o;
   }
 };
@@ -34,9 +39,13 @@ struct Unit {
   std::string name;
   std::vector<int>
       uses;  // parameter numbers; a tied parameter is used by two units and stored once
-  std::size_t activation = 0;  // elements kept from forward for backward, in the parameter's type
+  std::size_t handed_on = 0;   // elements that the next unit reads, in the parameter's type
+  std::size_t activation = 0;  // elements kept beside them for backward, in the parameter's type
   std::size_t statistics = 0;  // elements kept in f32 whatever the precision
+  bool backward_reads = true;  // its backward reads its weights
   std::vector<Product> forward, backward;
+  // An attention of this shape, without its views; heads 0: none.
+  AttentionBackward attention;
 };
 
 struct Architecture {
@@ -44,8 +53,8 @@ struct Architecture {
   std::vector<Parameter> parameters;
   std::vector<Unit> units;
   std::size_t rows = 0;  // tokens of one rank's micro-batch
-  std::size_t workspace =
-      0;  // elements held for backward from the start to the end, in the parameter's type
+  // Elements held from the start to the end: in the parameter's type, and in f32.
+  std::size_t workspace = 0, tables = 0;
 
   std::size_t parameter_count() const {
     std::size_t total = 0;

@@ -49,17 +49,14 @@ void Claim::staging(const Precision& p) {
   hold(Tag::staging, p.wire, largest);
 }
 
-// A micro-batch visits its units forward, then backward: visit v is unit v, then unit 2n - 1 - v.
 // While visit v runs, the units of visits v .. v + prefetch are whole; a gather is an entry into
 // that set.
 void Claim::gathered(const Options& o) {
-  const int n = layout_.units();
-  const auto unit = [n](int v) { return v < n ? v : 2 * n - 1 - v; };
   const auto segments = [&](int from, int to, int without) {
     std::set<int> in;
-    for (int v = from; v <= std::min(to, 2 * n - 1); ++v)
-      if (unit(v) != without)
-        for (int s : layout_.used_by(unit(v)))
+    for (int v = from; v <= std::min(to, layout_.visits() - 1); ++v)
+      if (layout_.unit_of(v) != without)
+        for (int s : layout_.read_by(v))
           if (!layout_[s].resident) in.insert(s);
     return in;
   };
@@ -69,9 +66,9 @@ void Claim::gathered(const Options& o) {
     call(Verb::all_gather, o.precision.parameter, layout_.elements(Form::whole, Which::all),
          2.0 * o.accumulate);
   double peak = 0;
-  for (int v = 0; v < 2 * n; ++v) {
-    const int left = v == 0 ? -1 : unit(v - 1);
-    const int stay = o.keep_last && v == n ? std::max(1, o.prefetch) : o.prefetch;
+  for (int v = 0; v < layout_.visits(); ++v) {
+    const int left = v == 0 ? -1 : layout_.unit_of(v - 1);
+    const int stay = o.keep_last && v == layout_.units() ? std::max(1, o.prefetch) : o.prefetch;
     const std::set<int> held =
         v == 0 ? std::set<int>{} : segments(v, v - 1 + stay, o.keep_last ? -1 : left);
     double alive = 0;

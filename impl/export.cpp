@@ -11,6 +11,7 @@ void export_parameters(Rank& rank, const Layout& layout, const State& state,
                        const std::function<void(int, ConstView)>& see) {
   for (int h = 0; h < layout.homes(); ++h) {
     const Home& home = layout.home(h);
+    if (!state.is_stored(home.first)) continue;
     Buffer gathered;
     if (!state.is_whole(home.first)) {
       const DType dtype = state.mine(home.first).dtype();

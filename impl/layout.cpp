@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "impl/passes.hpp"
+
 namespace shardmark {
 namespace {
 std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
@@ -104,8 +106,7 @@ Layout::Layout(const Architecture& a, const Options& o, int ranks, int rank, boo
   for (int u = 0; u < units(); ++u) {
     for (int p : a.units[static_cast<std::size_t>(u)].uses)
       if (builder.starts_at(p, u)) {
-        const bool frozen = !o.frozen.empty() && o.frozen[static_cast<std::size_t>(p)];
-        builder.add(p, frozen, by_unit && parameter_size(p) < o.persist_below);
+        builder.add(p, is_frozen(o, p), by_unit && parameter_size(p) < o.persist_below);
       }
     builder.close(by_unit ? 0 : bucket, bucket);
   }
@@ -121,6 +122,7 @@ Layout::Layout(const Architecture& a, const Options& o, int ranks, int rank, boo
         if ((*this)[s].cut > 0) used_[u].push_back(s);  // what is empty is nowhere waited for
     }
   }
+  for (const Passes& p : passes_of(a, o)) reads_behind_.push_back(p.reads_behind);
   for (int s : trainable_) completed_[static_cast<std::size_t>((*this)[s].first_use)].push_back(s);
 }
 

@@ -66,7 +66,16 @@ class Layout {
   Range owned(int s) const { return owned(s, rank_); }
   std::span<const int> used_by(int u) const {
     return used_[static_cast<std::size_t>(u)];
-  }  // segments that unit u reads
+  }  // segments of unit u
+  // A micro-batch visits its units forward, then backward: visit v is unit v, then 2 units - 1 - v.
+  int visits() const { return 2 * units(); }
+  int unit_of(int visit) const { return visit < units() ? visit : visits() - 1 - visit; }
+  // Segments that a visit reads; none where a unit's backward reads no weights.
+  std::span<const int> read_by(int visit) const {
+    const int u = unit_of(visit);
+    return visit < units() || reads_behind_[static_cast<std::size_t>(u)] ? used_by(u)
+                                                                         : std::span<const int>();
+  }
   // Segments whose gradient is final after the backward of unit u.
   std::span<const int> completed_by(int u) const { return completed_[static_cast<std::size_t>(u)]; }
   std::span<const int> trainable() const { return trainable_; }
@@ -84,6 +93,7 @@ class Layout {
   std::vector<std::size_t> sizes_;
   std::vector<std::vector<int>> used_, completed_;
   std::vector<int> trainable_;
+  std::vector<bool> reads_behind_;  // by unit
   int ranks_ = 1, rank_ = 0;
   bool ideal_ = false;
   Collectives collectives_ = Collectives::memory;

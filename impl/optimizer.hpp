@@ -7,7 +7,7 @@
 
 namespace shardmark {
 
-// f32[4] on the device (ControlSlot) and when it is ready: the host reads nothing back inside a
+// f32[control_slots] on the device (ControlSlot) and when it is ready: the host reads nothing back inside a
 // step.
 struct Control {
   View values;
@@ -17,6 +17,10 @@ struct Control {
 class Optimizer {
  public:
   Optimizer(Rank&, const Layout&, const Options&, Form);
+  // The weights that are updated start as the parameters do, before they are rounded.
+  void initialize(const Architecture&, std::uint64_t seed) const;
+  // f32 weights behind 2-byte parameters; none where parameters are f32 themselves.
+  const State* master() const { return master_ ? &*master_ : nullptr; }
   // All of segment s where weight is whole, my N-th where it is that.
   Event update(int s, View weight, ConstView grad, const Control&, Event after);
 
@@ -40,7 +44,7 @@ class GlobalNorm {
   Control local(const State& grads, Event after);  // every rank holds everything
   ConstView history() const {
     return history_.view();
-  }  // f64[2 * steps]: before and after clipping; empty if not asked for
+  }  // f64[3 * steps]: before and after clipping, loss scale; empty if not asked for
   ConstView control() const { return control_.view(); }
   static void claim(Claim&, const Options&, bool over_ranks);
 

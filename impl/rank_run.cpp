@@ -11,6 +11,7 @@
 #include "impl/inject.hpp"
 #include "impl/models/registry.hpp"
 #include "kernels/cpu/cores.hpp"
+#include "kernels/cpu/math.hpp"
 #include "kernels/rates.hpp"
 #include "profilers/replay.hpp"
 
@@ -116,7 +117,9 @@ void RankRun::make() {
   model_ = make_model(given_, training_.model, job_.architecture, options_, training_.sequence,
                       training_.batch);
   strategy_ = job_.entry.make(given_, *model_, layout_, options_);
+  model_->scale_loss_by(strategy_->norm().control());
   strategy_->parameters().initialize(job_.architecture, training_.seed);
+  strategy_->optimizer().initialize(job_.architecture, training_.seed);
   device_.drain();
   world_.gather("");
 }
@@ -208,9 +211,10 @@ void RankRun::collect() {
   const auto losses = model_->losses().host<double>();
   report_.loss.assign(losses.begin(), losses.end());
   const auto norms = strategy_->norm().history().host<double>();
-  for (std::size_t i = 0; i + 1 < norms.size(); i += 2) {
+  for (std::size_t i = 0; i + 2 < norms.size(); i += 3) {
     report_.norm_before.push_back(norms[i]);
     report_.norm_after.push_back(norms[i + 1]);
+    if (options_.precision.loss_scaling) report_.loss_scale.push_back(norms[i + 2]);
     if (!std::isfinite(norms[i])) ++report_.skipped_steps;
   }
   for (const auto& [what, peak] : device_.memory().ledger().peaks()) {
@@ -225,20 +229,31 @@ void RankRun::collect() {
   if (!training_.interface.empty()) report_.interface_mtu = mtu_of(training_.interface);
 }
 
-void RankRun::read_parameters() {
+// A hash over every parameter as fp32, one after another; what is not stored has none. all: where
+// they are kept too.
+std::uint64_t RankRun::read(const State& state, std::vector<float>* all) {
+  const std::vector<Parameter>& parameters = job_.architecture.parameters;
   std::vector<std::size_t> at(1, 0);
-  for (const Parameter& p : job_.architecture.parameters) at.push_back(at.back() + p.size);
-  std::vector<std::uint64_t> hashes(job_.architecture.parameters.size());
-  if (training_.keep_parameters) report_.parameters.resize(at.back());
-  export_parameters(given_, layout_, strategy_->parameters(), [&](int p, ConstView v) {
+  for (const Parameter& p : parameters) at.push_back(at.back() + p.size);
+  if (all) all->resize(at.back());
+  std::vector<std::uint64_t> hashes(parameters.size());
+  export_parameters(given_, layout_, state, [&](int p, ConstView v) {
     const auto number = static_cast<std::size_t>(p);
-    const auto values = v.host<float>();
+    std::vector<float> values(v.size());
+    cpu::run(Cast{v, View(reinterpret_cast<std::uintptr_t>(values.data()), v.size(), DType::f32,
+                          Space::host)},
+             training_.threads_per_rank);
     hashes[number] = hash_of(values);
-    if (training_.keep_parameters)
-      std::ranges::copy(values,
-                        report_.parameters.begin() + static_cast<std::ptrdiff_t>(at[number]));
+    if (all) std::ranges::copy(values, all->begin() + static_cast<std::ptrdiff_t>(at[number]));
   });
-  report_.parameter_hash = hash_of(hashes);
+  return hash_of(hashes);
+}
+
+void RankRun::read_parameters() {
+  const bool keep = training_.keep_parameters;
+  report_.parameter_hash = read(strategy_->parameters(), keep ? &report_.parameters : nullptr);
+  const State* master = strategy_->optimizer().master();
+  if (keep && master) read(*master, &report_.masters);
 }
 
 // Every rank at once, as in the step; blocks are alike, so a shape is measured once.
@@ -250,7 +265,9 @@ void RankRun::rate_products() {
     for (const auto* products : {&u.forward, &u.backward})
       for (const Product& p : *products) {
         double& ns = known[{p.m, p.n, p.k, p.ta, p.tb, p.adds, p.bias, p.residual}];
-        if (ns == 0) ns = product_ns(p.shape(), training_.threads_per_rank);
+        if (p.gradient_of >= 0 && is_frozen(options_, p.gradient_of)) continue;
+        if (ns == 0)
+          ns = product_ns(p.shape(options_.precision.parameter), training_.threads_per_rank);
         report_.products_ns += ns * p.times * options_.accumulate;
       }
 }

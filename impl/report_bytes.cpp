@@ -84,6 +84,7 @@ void each_field(Report& r, F& field) {
   field(r.loss);
   field(r.norm_before);
   field(r.norm_after);
+  field(r.loss_scale);
   field(r.skipped_steps);
   field(r.loop_ns);
   field(r.held);
@@ -96,6 +97,7 @@ void each_field(Report& r, F& field) {
   field(r.products_ns);
   field(r.moved_witness);
   field(r.parameters);
+  field(r.masters);
   field(r.ideal);
   field(r.counted);
   field(r.interface_mtu);

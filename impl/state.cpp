@@ -13,7 +13,7 @@ State::State(Device& d, const Layout& l, Tag tag, DType t, Form form, Which whic
       views_(static_cast<std::size_t>(l.parameters())) {
   for (int h = 0; h < l.homes(); ++h) {
     const Home& home = l.home(h);
-    if (!stored(home.first)) continue;
+    if (!is_stored(home.first)) continue;
     const std::size_t size =
         is_whole(home.first) ? home.size : home.size / static_cast<std::size_t>(l.ranks());
     buffers_[static_cast<std::size_t>(h)] = d.memory().alloc(size, t, tag, queue_);
@@ -26,7 +26,7 @@ State::State(Device& d, const Layout& l, Tag tag, DType t, Form form, Which whic
   for (int p = 0; p < l.parameters(); ++p) {
     const Place& place = l.place(p);
     const int first = l.home(place.home).first;
-    if (stored(first) && is_whole(first))
+    if (is_stored(first) && is_whole(first))
       views_[static_cast<std::size_t>(p)] =
           buffers_[static_cast<std::size_t>(place.home)].view().slice(
               {place.begin, l.parameter_size(p)});
@@ -62,7 +62,7 @@ Event State::initialize(const Architecture& a, std::uint64_t seed) const {
     const Place& place = layout_.place(p);
     const Home& h = layout_.home(place.home);
     for (int s = h.first; s <= h.last; ++s) {
-      if (!stored(s)) continue;
+      if (!is_stored(s)) continue;
       // The part of this parameter that lies in what is kept here of the segment.
       const Range kept = is_whole(s) ? layout_[s].in_home : layout_.owned(s);
       const std::size_t from = std::max(kept.begin, place.begin);

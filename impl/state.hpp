@@ -18,6 +18,7 @@ class State {
   bool is_whole(int s) const {
     return form_ == Form::whole || (keeps_resident_ && layout_[s].resident);
   }
+  bool is_stored(int s) const { return which_ == Which::all || layout_[s].trainable; }
   Views views() const { return views_; }  // by parameter; empty where cut or not stored
 
   Event clear(Phase) const;  // zeros, padding included
@@ -27,7 +28,6 @@ class State {
 
  private:
   View home(int s) const { return buffers_[static_cast<std::size_t>(layout_[s].home)].view(); }
-  bool stored(int s) const { return which_ == Which::all || layout_[s].trainable; }
 
   Queue& queue_;
   const Layout& layout_;

@@ -95,7 +95,7 @@ Claim claim_of(const StrategyEntry& e, const Layout& l, const Architecture& a, c
   Claim c = e.claim(l, t.options);
   if (t.options.collectives == Collectives::ring) RingCommunicator::claim(c, l.ranks());
   Model::claim(c, a, t.options,
-               [&t](const Matmul& m) { return cpu::scratch_bytes(m, t.threads_per_rank); });
+               [&t](const Op& op) { return cpu::scratch_bytes(op, t.threads_per_rank); });
   return c;
 }
 
@@ -131,10 +131,7 @@ TrainingReport report_of(const Job& job, std::vector<RankReport> ranks) {
   TrainingReport out;
   out.ranks = std::move(ranks);
   out.claims = claims_of(t);
-  for (const Unit& u : job.architecture.units)
-    for (const auto* products : {&u.forward, &u.backward})
-      for (const Product& p : *products)
-        out.flops_per_step += flops(p.shape()) * p.times * t.options.accumulate;
+  out.flops_per_step = flops_of(job.architecture, t.options) * t.options.accumulate;
   out.tokens_per_step =
       job.architecture.rows * static_cast<std::size_t>(t.ranks * t.options.accumulate);
   for (const RankReport& r : out.ranks) {

@@ -46,7 +46,8 @@ struct RankReport {
   // they stand in the other vectors.
   std::vector<StepTimes> steps;
   std::vector<double> loss, norm_before,
-      norm_after;  // by step; norms empty where nothing asked for them
+      norm_after;                  // by step; norms empty where nothing asked for them
+  std::vector<double> loss_scale;  // of each step's gradients; empty without loss scaling
   int skipped_steps = 0;
   std::int64_t loop_ns = 0;            // all steps by one clock around them, recorders on or off
   std::map<Held, std::uint64_t> held;  // peaks by tag and type over the whole run
@@ -59,7 +60,8 @@ struct RankReport {
   std::uint64_t moved_bytes = 0;  // bytes that the transport itself saw leave this rank, all steps
   double products_ns = 0;         // what a step's matrix products take alone, measured in this run
   std::string moved_witness;      // empty: nobody outside of the accounting counted
-  std::vector<float> parameters;  // where keep_parameters
+  // Where keep_parameters: as fp32; and the f32 weights behind them, empty where they are the same.
+  std::vector<float> parameters, masters;
   // steps as an ideal replay of the recorded event graph gives them: every span as long as it was,
   // without its skew, and as early as its events allow; empty without overlap.
   std::vector<StepTimes> ideal;

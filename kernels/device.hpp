@@ -15,8 +15,8 @@ class Device {
   virtual void begin_step(int step) = 0;  // spans opened from here on belong to it
   virtual void drain() = 0;               // the calling thread waits for both queues
   virtual const Timeline& timeline() const = 0;
-  // Bytes of scratch that this product asks for; only shape, types and transposes count.
-  virtual std::size_t scratch_bytes(const Matmul&) const = 0;
+  // Bytes of scratch that this op asks for; only its shape, types and transposes count.
+  virtual std::size_t scratch_bytes(const Op&) const = 0;
 };
 
 }  // namespace shardmark

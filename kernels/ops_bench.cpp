@@ -94,8 +94,9 @@ void attention(benchmark::State& state, std::size_t heads, std::size_t head_dim,
   const std::size_t rows = batch * sequence, width = heads * head_dim;
   const Block qkv(rows * 3 * width), out(rows * width), lse(rows * heads), grad(rows * width),
       dqkv(rows * 3 * width);
-  const Attention forward{qkv, out, lse, batch, sequence, heads, head_dim};
-  const AttentionBackward back{qkv, out, lse, grad, dqkv, batch, sequence, heads, head_dim};
+  const Attention forward{qkv, out, lse, batch, sequence, heads, heads, head_dim};
+  const AttentionBackward back{qkv,      out,   lse,   grad,     dqkv, batch,
+                               sequence, heads, heads, head_dim, {}};
   cpu::run(forward, 1);
   if (backward) {
     time_flops(state, back, flops(back));
@@ -148,7 +149,7 @@ void adamw(benchmark::State& state) {
   const auto weight = blocks(sets, n), grad = blocks(sets, n), first = blocks(sets, n),
              second = blocks(sets, n);
   for (const Block& b : second) cpu::run(Clear{b}, 1);
-  const Block control(4);
+  const Block control(control_slots);
   View(control).host<float>()[0] = 1;
   View(control).host<float>()[1] = 0;
   View(control).host<float>()[2] = 10;
@@ -227,7 +228,7 @@ void cross_entropy(benchmark::State& state, bool backward) {
   const CrossEntropy forward{logits, targets, lse, loss, classes, 0, 1};
   cpu::run(forward, 1);
   time_rows(state,
-            backward ? Op(CrossEntropyBackward{targets, lse, logits, classes, 1}) : Op(forward),
+            backward ? Op(CrossEntropyBackward{targets, lse, logits, classes, 1, {}}) : Op(forward),
             rows * classes);
 }
 

@@ -194,11 +194,21 @@ void check_attention(const ref::Shape& s, double scale) {
   for (const int threads : {1, 2}) {
     const Guarded<float> in(qkv), out(want.size()), gl(lse.size()), gg(grad),
         dqkv(Values(qkv.size(), 1e9));
-    cpu::run(Attention{in.view(), out, gl, s.batch, s.sequence, s.heads, s.head_dim}, threads);
+    cpu::run(Attention{in.view(), out, gl, s.batch, s.sequence, s.heads, s.heads, s.head_dim},
+             threads);
     expect_near(out, want, 3e-6 * scale, "out");
     expect_near(gl, lse, 3e-6 * scale, "lse");
-    cpu::run(AttentionBackward{in.view(), out.view(), gl.view(), gg.view(), dqkv, s.batch,
-                               s.sequence, s.heads, s.head_dim},
+    cpu::run(AttentionBackward{in.view(),
+                               out.view(),
+                               gl.view(),
+                               gg.view(),
+                               dqkv,
+                               s.batch,
+                               s.sequence,
+                               s.heads,
+                               s.heads,
+                               s.head_dim,
+                               {}},
              threads);
     expect_near(dqkv, back, 1e-5 * scale * scale, "dqkv");
   }
@@ -217,7 +227,7 @@ TEST_P(Ops, AttentionOfOneKeyIsItsValue) {
   const Guarded<float> in(
       Values{1, 2, 3, 4, 0, 0, 0, 0, 5, 6, 7, 8, 9, 9, 9, 9, 1, 1, 1, 1, -1, -2, -3, -4});
   const Guarded<float> out(8), lse(2);
-  cpu::run(Attention{in.view(), out, lse, 2, 1, 1, 4}, 1);
+  cpu::run(Attention{in.view(), out, lse, 2, 1, 1, 1, 4}, 1);
   expect_near(out, {5, 6, 7, 8, -1, -2, -3, -4}, 0, "out");
   expect_near(lse, {0, 18}, 1e-6, "lse");  // 0, and 4 * 9 / sqrt(4)
 }
@@ -239,7 +249,7 @@ TEST_P(Ops, CrossEntropyAndItsGradient) {
       cpu::run(CrossEntropy{x.view(), targets.view(), lse, total, classes, 1, 0.5}, threads);
       EXPECT_EQ(total[0], 7);
       EXPECT_NEAR(total[1], 1 + 0.5 * loss, 1e-6);
-      cpu::run(CrossEntropyBackward{targets.view(), lse.view(), x, classes, 0.5}, threads);
+      cpu::run(CrossEntropyBackward{targets.view(), lse.view(), x, classes, 0.5, {}}, threads);
       if (!back.empty()) expect_near(x, back, 1e-7, "gradient");
       const Values g = x.values();  // the gradient of each row sums to nothing
       for (std::size_t r = 0; r < rows; ++r) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "impl/models/gpt.hpp"
+#include "impl/models/products.hpp"
 
 namespace shardmark {
 namespace {
@@ -14,11 +15,10 @@ class Builder {
   explicit Builder(const GptShape& s) : s_(s) {}
 
   Architecture build() {
-    a_.name = fmt::format("gpt:layers={},width={},heads={},tied={}", s_.layers, s_.width, s_.heads,
-                          s_.tied ? 1 : 0);
+    a_.name = form();
     a_.rows = s_.rows();
-    a_.workspace =
-        6 * a_.rows * s_.width;  // gradients: the residual stream, a wide one (4), a narrow one
+    // Gradients: of the residual stream, a wide one, a narrow one.
+    a_.workspace = a_.rows * (2 * s_.width + std::max(s_.inner, 3 * s_.width));
     embedding();
     for (std::size_t i = 0; i < s_.layers; ++i) block(i);
     head();
@@ -26,6 +26,10 @@ class Builder {
   }
 
  private:
+  std::string form() const {
+    return fmt::format("gpt:layers={},width={},heads={},tied={}", s_.layers, s_.width, s_.heads,
+                       s_.tied ? 1 : 0);
+  }
   int parameter(std::string name, std::size_t size, Init init) {
     a_.parameters.push_back({std::move(name), size, init});
     return static_cast<int>(a_.parameters.size()) - 1;
@@ -37,45 +41,38 @@ class Builder {
     Unit u;
     u.name = "embedding";
     token_table_ = parameter("wte", s_.vocabulary * s_.width, bell(0.02));
-    u.uses = {token_table_, parameter("wpe", s_.sequence * s_.width, bell(0.01))};
-    u.activation = s_.rows() * s_.width;
+    u.uses = {token_table_, parameter("wpe", s_.positions * s_.width, bell(0.01))};
+    u.handed_on = s_.rows() * s_.width;
+    u.backward_reads = false;
     a_.units.push_back(std::move(u));
   }
 
   void block(std::size_t i) {
-    const std::size_t d = s_.width, m = s_.rows(), t = s_.sequence, h = s_.head_dim();
+    const std::size_t d = s_.width, m = s_.rows(), inner = s_.inner;
     const std::string at = fmt::format("h{}.", i);
     const double into_residual = 0.02 / std::sqrt(2.0 * static_cast<double>(s_.layers));
     Unit u;
     u.name = fmt::format("block {}", i);
     const auto add = [&](const char* name, std::size_t size, Init init) {
       u.uses.push_back(parameter(at + name, size, init));
+      return u.uses.back();
+    };
+    const auto linear = [&](const char* name, std::size_t in, std::size_t out, double scale,
+                            bool residual, bool hands_on) {
+      const int weight = add(fmt::format("{}.weight", name).c_str(), in * out, bell(scale));
+      add(fmt::format("{}.bias", name).c_str(), out, constant(0));
+      add_linear(u, {m, in, out, weight, true, residual, hands_on});
     };
     add("ln1.gain", d, constant(1)), add("ln1.bias", d, constant(0));
-    add("qkv.weight", d * 3 * d, bell(0.02)), add("qkv.bias", 3 * d, constant(0));
-    add("proj.weight", d * d, bell(into_residual)), add("proj.bias", d, constant(0));
+    linear("qkv", d, 3 * d, 0.02, false, false);
+    linear("proj", d, d, into_residual, true, false);
     add("ln2.gain", d, constant(1)), add("ln2.bias", d, constant(0));
-    add("fc.weight", d * 4 * d, bell(0.02)), add("fc.bias", 4 * d, constant(0));
-    add("out.weight", 4 * d * d, bell(into_residual)), add("out.bias", d, constant(0));
-    u.activation = 16 * m * d;
-    u.statistics = 4 * m + s_.batch * s_.heads * t;
-
-    const double tiles =
-        static_cast<double>(s_.batch * s_.heads) / 2;  // half lies above the diagonal
-    const auto forward = [&](std::size_t in, std::size_t out, bool residual) {
-      u.forward.push_back({m, out, in, false, false, false, true, residual, 1, false});
-      u.backward.push_back({in, out, m, true, false, true, false, false, 1, false});
-      u.backward.push_back({m, in, out, false, true, false, false, false, 1, false});
-    };
-    const auto tile = [&](std::vector<Product>& to, std::size_t n, std::size_t k, bool ta,
-                          bool tb) {
-      to.push_back({t, n, k, ta, tb, false, false, false, tiles, true});
-    };
-    forward(d, 3 * d, false), forward(d, d, true), forward(d, 4 * d, false),
-        forward(4 * d, d, true);
-    tile(u.forward, t, h, false, true), tile(u.forward, h, t, false, false);    // q k^T, p v
-    tile(u.backward, h, t, true, false), tile(u.backward, t, h, false, true);   // dv, dp
-    tile(u.backward, h, t, false, false), tile(u.backward, h, t, true, false);  // dq, dk
+    linear("fc", d, inner, 0.02, false, false);
+    linear("out", inner, d, into_residual, true, true);
+    add_attention(u, s_.batch, s_.sequence, s_.heads, s_.heads, s_.head_dim());
+    u.handed_on = m * d;
+    u.activation = 7 * m * d + 2 * m * inner;
+    u.statistics = 4 * m + s_.batch * s_.heads * s_.sequence;
     a_.units.push_back(std::move(u));
   }
 
@@ -87,9 +84,7 @@ class Builder {
     u.uses.push_back(s_.tied ? token_table_ : parameter("head.weight", v * d, bell(0.02)));
     u.activation = m * d + m * v;
     u.statistics = 3 * m;
-    u.forward = {{m, v, d, false, true, false, false, false, 1, false}};
-    u.backward = {{v, d, m, true, false, true, false, false, 1, false},
-                  {m, d, v, false, false, false, false, false, 1, false}};
+    add_head(u, m, d, v, u.uses.back());
     a_.units.push_back(std::move(u));
   }
 

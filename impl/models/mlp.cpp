@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "impl/models/products.hpp"
+
 namespace shardmark {
 
 Architecture mlp_architecture(const MlpShape& s) {
@@ -24,11 +26,13 @@ Architecture mlp_architecture(const MlpShape& s) {
                             {Init::Kind::bell, static_cast<float>(1 / std::sqrt(fan_in))}});
     a.parameters.push_back({fmt::format("l{}.bias", i), out, {}});
     u.uses = {w, w + 1};
-    u.forward = {{m, out, in, false, false, false, true, false, 1, false}};
-    u.backward = {{in, out, m, true, false, true, false, false, 1, false}};
-    if (i > 0) u.backward.push_back({m, in, out, false, true, false, false, false, 1, false});
-    u.activation = m * ((i == 0 ? in : 0) + (i + 1 == s.layers ? out : 2 * out));
-    u.statistics = i + 1 == s.layers ? m : 0;
+    const bool last = i + 1 == s.layers;
+    add_linear(
+        u, {.rows = m, .in = in, .out = out, .weight = w, .bias = true, .input_gradient = i > 0});
+    u.backward_reads = i > 0;
+    u.handed_on = last ? 0 : m * out;
+    u.activation = m * ((i == 0 ? in : 0) + out);
+    u.statistics = last ? m : 0;
     a.units.push_back(std::move(u));
   }
   return a;
@@ -39,78 +43,57 @@ namespace {
 class Mlp final : public Model {
  public:
   Mlp(Rank& r, const MlpShape& s, const Architecture& a, const Options& o)
-      : Model(r, a, o), shape_(s), layers_(s.layers) {
+      : Model(r, a, o), shape_(s) {
     View rest = workspace_;
     grads_[0] = carve(rest, s.rows() * s.width);
     grads_[1] = carve(rest, s.rows() * s.width);
     all_carved(rest);
   }
 
-  Event forward(int u, Views w, Event after) override {
-    const auto i = static_cast<std::size_t>(u);
-    const bool last = i + 1 == shape_.layers;
-    Layer& layer = layers_[i];
-    layer.kept = activation(u);
-    layer.statistics = statistics(u);
-    View rest = layer.kept.view();
-    layer.in = i == 0 ? carve(rest, rows() * shape_.width) : layers_[i - 1].out;
-    layer.before = carve(rest, rows() * shape_.out(i));
-    if (!last) layer.out = carve(rest, rows() * shape_.width);
-    all_carved(rest);
-    Span span = queue_.begin(Phase::forward, u, after);
-    if (i == 0) run(OneHot{tokens_, layer.in, shape_.width, shape_.sequence, MlpShape::context});
-    Matmul m;
-    m.a = layer.in, m.b = weight(w, u, 0), m.bias = weight(w, u, 1), m.c = layer.before;
-    m.m = rows(), m.n = shape_.out(i), m.k = shape_.width;
-    product(m);
-    if (last)
-      run(CrossEntropy{layer.before, targets_, layer.statistics.view(), losses_.view(),
-                       shape_.vocabulary, step_, micro_scale()});
-    else
-      run(Gelu{layer.before, layer.out});
-    return span.end();
-  }
-
-  Event backward(int u, Views w, Views g, Event after) override {
-    const auto i = static_cast<std::size_t>(u);
-    const bool last = i + 1 == shape_.layers;
-    Layer& layer = layers_[i];
-    const View dw = gradient(g, u, 0), db = gradient(g, u, 1);
-    const View grad = last ? layer.before : grads_[i % 2];
-    Span span = queue_.begin(Phase::backward, u, after);
-    if (last) {
-      run(CrossEntropyBackward{targets_, layer.statistics.view(), grad, shape_.vocabulary,
-                               micro_scale()});
-      if (db) run(ColumnSum{grad, db});
-    } else {
-      run(GeluBackward{layer.before, grad, db, shape_.out(i)});
-    }
-    Matmul m;
-    if (dw) {
-      m.a = layer.in, m.b = grad, m.c = dw, m.m = shape_.width, m.n = shape_.out(i), m.k = rows(),
-      m.ta = true, m.adds = true;
-      product(m);
-    }
-    if (i > 0) {
-      m = {};
-      m.a = grad, m.b = weight(w, u, 0), m.c = grads_[(i - 1) % 2], m.m = rows(),
-      m.n = shape_.width, m.k = shape_.out(i), m.tb = true;
-      product(m);
-    }
-    const Event done = span.end();
-    layer.kept.give_back(done);
-    layer.statistics.give_back(done);
-    return done;
-  }
-
  private:
   struct Layer {
-    Buffer kept, statistics;
-    View in, before, out;  // (rows, in), (rows, out) before GELU and after
+    ConstView in;  // (rows, width)
+    View one_hot;  // the first layer's
+    View before;   // (rows, out), GELU not yet taken
   };
+  Layer layer(int u, const Memory& m) const {
+    Layer l;
+    View rest = m.activation;
+    if (u == 0) l.one_hot = carve(rest, rows() * shape_.width);
+    l.in = u == 0 ? ConstView(l.one_hot) : m.in;
+    l.before = carve(rest, rows() * shape_.out(static_cast<std::size_t>(u)));
+    all_carved(rest);
+    return l;
+  }
+
+  void run_forward(int u, Views w, const Memory& m) override {
+    const Layer l = layer(u, m);
+    if (u == 0) run(OneHot{tokens_, l.one_hot, shape_.width, shape_.sequence, MlpShape::context});
+    linear(l.in, weight(w, u, 0), weight(w, u, 1), {}, l.before, shape_.width,
+           shape_.out(static_cast<std::size_t>(u)));
+    if (u == last_unit())
+      run(CrossEntropy{l.before, targets_, m.statistics, losses_.view(), shape_.vocabulary, step_,
+                       micro_scale()});
+    else if (m.out)
+      run(Gelu{l.before, m.out});
+  }
+
+  void run_backward(int u, Views w, Views g, const Memory& m) override {
+    const std::size_t out = shape_.out(static_cast<std::size_t>(u));
+    const Layer l = layer(u, m);
+    const View grad = u == last_unit() ? l.before : grads_[u % 2];
+    if (u == last_unit()) {
+      run(CrossEntropyBackward{targets_, m.statistics, grad, shape_.vocabulary, micro_scale(),
+                               control_});
+      bias_gradient(grad, gradient(g, u, 1));
+    } else {
+      run(GeluBackward{l.before, grad, gradient(g, u, 1), out});
+    }
+    weight_gradient(l.in, grad, gradient(g, u, 0), shape_.width, out);
+    if (u > 0) input_gradient(grad, weight(w, u, 0), grads_[(u - 1) % 2], shape_.width, out);
+  }
 
   MlpShape shape_;
-  std::vector<Layer> layers_;
   View grads_[2];
 };
 

@@ -3,21 +3,33 @@
 namespace shardmark {
 
 Model::Model(Rank& r, const Architecture& a, const Options& o)
-    : queue_(r.device.compute()), architecture_(a), options_(o), memory_(r.device.memory()) {
-  const auto scratch_bytes = [&r](const Matmul& m) { return r.device.scratch_bytes(m); };
-  inputs_ = memory_.alloc(2 * a.rows, DType::i32, Tag::workspace, queue_);
-  work_ = memory_.alloc(a.workspace, o.precision.parameter, Tag::workspace, queue_);
-  scratch_ = memory_.alloc(largest_scratch(a, scratch_bytes), DType::u8, Tag::workspace, queue_);
-  losses_ = memory_.alloc(static_cast<std::size_t>(o.steps), DType::f64, Tag::workspace, queue_);
+    : queue_(r.device.compute()),
+      architecture_(a),
+      options_(o),
+      memory_(r.device.memory()),
+      passes_(passes_of(a, o)),
+      kept_(a.units.size()) {
+  const auto scratch_bytes = [&r](const Op& op) { return r.device.scratch_bytes(op); };
+  const auto workspace = [this](std::size_t size, DType t) {
+    return memory_.alloc(size, t, Tag::workspace, queue_);
+  };
+  inputs_ = workspace(2 * a.rows, DType::i32);
+  work_ = workspace(a.workspace, o.precision.parameter);
+  table_ = workspace(a.tables, DType::f32);
+  scratch_ = workspace(largest_scratch(a, o, scratch_bytes), DType::u8);
+  losses_ = workspace(static_cast<std::size_t>(o.steps), DType::f64);
   tokens_ = inputs_.view().slice({0, a.rows});
   targets_ = inputs_.view().slice({a.rows, a.rows});
   workspace_ = work_.view();
+  tables_ = table_.view();
   Span span = queue_.begin(Phase::forward, 0, Event::none());
   queue_.run(Clear{losses_.view()});
   (void)span.end();
 }
 
 void Model::load(const Batch& batch, int micro) {
+  require(control_ || !options_.precision.loss_scaling,
+          "gradients are to be scaled, but the model was not told by what");
   const MicroBatch& from = batch.micros[static_cast<std::size_t>(micro)];
   step_ = batch.step;
   Span span = queue_.begin(Phase::forward, 0, Event::none());
@@ -26,14 +38,51 @@ void Model::load(const Batch& batch, int micro) {
   (void)span.end();
 }
 
-Buffer Model::activation(int unit) {
-  return memory_.alloc(architecture_.units[static_cast<std::size_t>(unit)].activation,
-                       options_.precision.parameter, Tag::activation, queue_);
+void Model::take_activation(int unit) {
+  const Unit& u = architecture_.units[static_cast<std::size_t>(unit)];
+  kept(unit).activation =
+      memory_.alloc(u.activation, options_.precision.parameter, Tag::activation, queue_);
+  kept(unit).statistics = memory_.alloc(u.statistics, DType::f32, Tag::activation, queue_);
 }
 
-Buffer Model::statistics(int unit) {
-  return memory_.alloc(architecture_.units[static_cast<std::size_t>(unit)].statistics, DType::f32,
-                       Tag::activation, queue_);
+void Model::drop_activation(int unit, Event after) {
+  kept(unit).activation.give_back(after);
+  kept(unit).statistics.give_back(after);
+}
+
+Model::Memory Model::memory_of(int unit, View out) {
+  const ConstView in = unit > 0 ? ConstView(kept(unit - 1).handed_on.view()) : ConstView();
+  return {in, out, kept(unit).activation.view(), kept(unit).statistics.view()};
+}
+
+Event Model::forward(int unit, Views weights, Event after) {
+  kept(unit).handed_on =
+      memory_.alloc(architecture_.units[static_cast<std::size_t>(unit)].handed_on,
+                    options_.precision.parameter, Tag::activation, queue_);
+  take_activation(unit);
+  Span span = queue_.begin(Phase::forward, unit, after);
+  run_forward(unit, weights, memory_of(unit, kept(unit).handed_on.view()));
+  const Event done = span.end();
+  if (!passes(unit).keeps) drop_activation(unit, done);
+  // What was handed on is read again by this unit's backward alone.
+  if (unit > 0 && !passes(unit).backward) kept(unit - 1).handed_on.give_back(done);
+  return done;
+}
+
+Event Model::backward(int unit, Views weights, Views grads, Event after) {
+  if (!passes(unit).backward) return after;
+  if (passes(unit).again) {
+    take_activation(unit);
+    Span span = queue_.begin(Phase::recompute, unit, after);
+    run_forward(unit, weights, memory_of(unit, {}));
+    after = after | span.end();
+  }
+  Span span = queue_.begin(Phase::backward, unit, after);
+  run_backward(unit, weights, grads, memory_of(unit, {}));
+  const Event done = span.end();
+  drop_activation(unit, done);
+  if (unit > 0) kept(unit - 1).handed_on.give_back(done);
+  return done;
 }
 
 ConstView Model::weight(Views weights, int unit, std::size_t i) const {
@@ -57,33 +106,71 @@ View Model::carve(View& rest, std::size_t elements) const {
   return taken;
 }
 
-void Model::product(Matmul m) {
-  require(m.a && m.b && m.c, "a matrix that a product needs is not here");
-  m.scratch = scratch_.view();
-  queue_.run(std::move(m));
-}
-
-std::size_t Model::largest_scratch(const Architecture& a, const ScratchBytes& bytes) {
+std::size_t Model::largest_scratch(const Architecture& a, const Options& o,
+                                   const ScratchBytes& bytes) {
   std::size_t largest = 0;
-  for (const Unit& u : a.units)
+  const DType t = o.precision.parameter;
+  for (const Unit& u : a.units) {
     for (const auto* products : {&u.forward, &u.backward})
       for (const Product& p : *products)
-        if (!p.attention) largest = std::max(largest, bytes(p.shape()));
+        if (!p.attention) largest = std::max(largest, bytes(p.shape(t)));
+    if (u.attention.heads > 0) {
+      AttentionBackward shape = u.attention;
+      shape.qkv = {1, 1, t, Space::nowhere};
+      largest = std::max(largest, bytes(shape));
+    }
+  }
   return largest;
 }
 
+namespace {
+
+// The most that activations take, in the parameter's type and in f32: what forward() and backward()
+// take and give back, in their order.
+struct ActivationPeaks {
+  double values = 0, statistics = 0;
+  double values_now = 0, statistics_now = 0;
+  void add(double v, double s) {
+    values = std::max(values, values_now += v);
+    statistics = std::max(statistics, statistics_now += s);
+  }
+};
+
+ActivationPeaks activation_peaks(const Architecture& a, const Options& o) {
+  const std::vector<Passes> passes = passes_of(a, o);
+  ActivationPeaks peaks;
+  const auto own = [&](std::size_t u, double sign) {
+    peaks.add(sign * static_cast<double>(a.units[u].activation),
+              sign * static_cast<double>(a.units[u].statistics));
+  };
+  const auto handed_on = [&](std::size_t u, double sign) {
+    peaks.add(sign * static_cast<double>(a.units[u].handed_on), 0);
+  };
+  for (std::size_t u = 0; u < a.units.size(); ++u) {
+    handed_on(u, 1), own(u, 1);
+    if (!passes[u].keeps) own(u, -1);
+    if (u > 0 && !passes[u].backward) handed_on(u - 1, -1);
+  }
+  for (std::size_t u = a.units.size(); u-- > 0;) {
+    if (!passes[u].backward) continue;
+    if (passes[u].again) own(u, 1);
+    own(u, -1);
+    if (u > 0) handed_on(u - 1, -1);
+  }
+  return peaks;
+}
+
+}  // namespace
+
 void Model::claim(Claim& c, const Architecture& a, const Options& o,
                   const ScratchBytes& scratch_bytes) {
-  double activation = 0, statistics = 0;
-  for (const Unit& u : a.units) {
-    activation += static_cast<double>(u.activation);
-    statistics += static_cast<double>(u.statistics);
-  }
-  c.hold(Tag::activation, o.precision.parameter, activation);
-  c.hold(Tag::activation, DType::f32, statistics);
+  const ActivationPeaks activation = activation_peaks(a, o);
+  c.hold(Tag::activation, o.precision.parameter, activation.values);
+  c.hold(Tag::activation, DType::f32, activation.statistics);
   c.hold(Tag::workspace, DType::i32, 2.0 * static_cast<double>(a.rows));
   c.hold(Tag::workspace, o.precision.parameter, static_cast<double>(a.workspace));
-  c.hold(Tag::workspace, DType::u8, static_cast<double>(largest_scratch(a, scratch_bytes)));
+  c.hold(Tag::workspace, DType::f32, static_cast<double>(a.tables));
+  c.hold(Tag::workspace, DType::u8, static_cast<double>(largest_scratch(a, o, scratch_bytes)));
   c.hold(Tag::workspace, DType::f64, o.steps);
 }
 

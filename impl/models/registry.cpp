@@ -90,7 +90,11 @@ GptShape gpt_shape(const std::string& model, std::string_view text, std::size_t 
   // 1e17 at the bounds: no overflow.
   at_most_the_parameters(model, f.at("layers") * (12 * width * width + 13 * width) +
                                     (2 * vocabulary + sequence + 2) * width);
-  return {f.at("layers"), width, heads, vocabulary, sequence, batch, f.at("tied") == 1};
+  GptShape s;
+  s.layers = f.at("layers"), s.width = width, s.heads = heads, s.inner = 4 * width;
+  s.vocabulary = vocabulary, s.positions = sequence, s.tied = f.at("tied") == 1;
+  s.sequence = sequence, s.batch = batch;
+  return s;
 }
 
 MlpShape mlp_shape(const std::string& model, std::string_view text, std::size_t sequence,

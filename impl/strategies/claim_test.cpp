@@ -34,7 +34,7 @@ double states(const std::string& strategy, int n, const Options& o) {
 
 Options mixed() {
   Options o;
-  o.precision = {DType::bf16, DType::bf16, DType::bf16, DType::f32, false};
+  o.precision = precision_in(DType::bf16, DType::bf16);
   return o;
 }
 

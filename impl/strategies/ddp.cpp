@@ -52,6 +52,7 @@ class Ddp final : public Strategy {
   }
 
   const State& parameters() const override { return params_; }
+  const Optimizer& optimizer() const override { return adam_; }
   const GlobalNorm& norm() const override { return norm_; }
 
  private:

@@ -96,7 +96,7 @@ std::string run(const Case& c) {
   strategy->parameters().initialize(a, 1);
   device.drain();
   Claim claim = entry.claim(layout, o);
-  Model::claim(claim, a, o, [](const Matmul&) { return std::size_t{0}; });
+  Model::claim(claim, a, o, [](const Op&) { return std::size_t{0}; });
 
   const std::vector<MicroBatch> micros(static_cast<std::size_t>(o.accumulate));
   std::string wrong;

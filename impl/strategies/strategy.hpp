@@ -16,6 +16,7 @@ class Strategy {
   virtual ~Strategy() = default;
   virtual void step(const Batch&) = 0;  // enqueues; loss, norm and skips are read after the drain
   virtual const State& parameters() const = 0;  // to start them and to look at them
+  virtual const Optimizer& optimizer() const = 0;
   virtual const GlobalNorm& norm() const = 0;
 
  protected:

@@ -58,6 +58,7 @@ class Zero1 final : public Strategy {
   }
 
   const State& parameters() const override { return params_; }
+  const Optimizer& optimizer() const override { return adam_; }
   const GlobalNorm& norm() const override { return norm_; }
 
  private:

@@ -53,6 +53,7 @@ class Zero1Naive final : public Strategy {
   }
 
   const State& parameters() const override { return params_; }
+  const Optimizer& optimizer() const override { return adam_; }
   const GlobalNorm& norm() const override { return norm_; }
 
  private:

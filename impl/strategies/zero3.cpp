@@ -62,7 +62,7 @@ class Zero3 final : public Strategy {
       }
 
       for (int u = last; u >= 0; --u) {
-        const int visit = 2 * last + 1 - u;
+        const int visit = layout_.visits() - 1 - u;
         fetch(visit);
         buckets_.open_clear(layout_.used_by(u));
         const Event done = model_.backward(u, weights_.views(), buckets_.views(),
@@ -85,29 +85,29 @@ class Zero3 final : public Strategy {
   }
 
   const State& parameters() const override { return params_; }
+  const Optimizer& optimizer() const override { return adam_; }
   const GlobalNorm& norm() const override { return norm_; }
 
  private:
-  // A micro-batch visits its units forward, then backward: visit v is unit v, then 2 last + 1 - v.
-  int unit(int visit) const {
-    return visit < layout_.units() ? visit : 2 * layout_.units() - 1 - visit;
-  }
+  // Visit v of a micro-batch is the forward of unit v, then the backward of unit 2 last + 1 - v.
   void fetch(int visit) {
-    for (int v = visit; v <= visit + options_.prefetch && v < 2 * layout_.units(); ++v) {
-      if (here_[static_cast<std::size_t>(unit(v))]) continue;
-      here_[static_cast<std::size_t>(unit(v))] = true;
-      for (int s : layout_.used_by(unit(v)))
+    for (int v = visit; v <= visit + options_.prefetch && v < layout_.visits(); ++v) {
+      if (here(v) || layout_.read_by(v).empty()) continue;
+      here_[static_cast<std::size_t>(layout_.unit_of(v))] = true;
+      for (int s : layout_.read_by(v))
         if (!layout_[s].resident && weights_.open(s))
           gathered_[s] = comm_.all_gather(params_.mine(s), weights_.whole(s), s, updated_[s]);
     }
   }
   void release(int visit, Event after) {
-    const int again = 2 * (layout_.units() - 1 - visit) + 1;  // visits until the unit is used again
-    if (options_.keep_last && again > 0 && again <= std::max(1, options_.prefetch)) return;
-    here_[static_cast<std::size_t>(unit(visit))] = false;
-    for (int s : layout_.used_by(unit(visit)))
+    const int again = layout_.visits() - 1 - visit;  // when the unit is visited again
+    const bool soon = again > visit && again - visit <= std::max(1, options_.prefetch);
+    if (!here(visit) || (options_.keep_last && soon && !layout_.read_by(again).empty())) return;
+    here_[static_cast<std::size_t>(layout_.unit_of(visit))] = false;
+    for (int s : layout_.used_by(layout_.unit_of(visit)))
       if (!layout_[s].resident) weights_.close(s, after);
   }
+  bool here(int visit) const { return here_[static_cast<std::size_t>(layout_.unit_of(visit))]; }
 
   State params_, grads_;
   Window weights_, buckets_;

@@ -53,8 +53,8 @@ void CpuDevice::drain() {
   if (comm_) comm_->wait_for(comm_->enqueued());
 }
 
-std::size_t CpuDevice::scratch_bytes(const Matmul& product) const {
-  return cpu::scratch_bytes(product, context_.threads);
+std::size_t CpuDevice::scratch_bytes(const Op& op) const {
+  return cpu::scratch_bytes(op, context_.threads);
 }
 
 }  // namespace shardmark

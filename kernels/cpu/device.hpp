@@ -39,7 +39,7 @@ class CpuDevice final : public Device {
   void drain() override;
   void stop();  // finishes what is enqueued and ends the queues' threads; frees nothing
   const Timeline& timeline() const override { return context_.timeline; }
-  std::size_t scratch_bytes(const Matmul&) const override;
+  std::size_t scratch_bytes(const Op&) const override;
 
  private:
   CpuQueueContext context_;

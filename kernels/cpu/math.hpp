@@ -12,8 +12,8 @@ namespace shardmark::cpu {
 // threads: how many threads this rank may compute with. Transfer is not run here.
 void run(const Op&, int threads);
 
-// Bytes of scratch that run() needs for this product: oneDNN's own figure; 0 without oneDNN.
-std::size_t scratch_bytes(const Matmul&, int threads);
+// Bytes of scratch that run() needs for this op: a product's is oneDNN's own figure.
+std::size_t scratch_bytes(const Op&, int threads);
 
 // Instruction sets that this build has kernels for and this machine can run, best first; the names
 // are "avx512", "avx2", "baseline". run() uses the first, or the one given to use_instruction_set

@@ -115,7 +115,7 @@ Primitive& primitive(const Matmul& o, int threads) {
 
 }  // namespace
 
-std::size_t scratch_bytes(const Matmul& o, int threads) {
+std::size_t scratch_of(const Matmul& o, int threads) {
   return primitive(o, threads).scratch_bytes();
 }
 

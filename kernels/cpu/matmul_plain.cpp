@@ -5,7 +5,7 @@
 
 namespace shardmark::cpu {
 
-std::size_t scratch_bytes(const Matmul&, int) { return 0; }
+std::size_t scratch_of(const Matmul&, int) { return 0; }
 std::string matrix_library() { return "plain"; }
 
 void multiply(const Matmul& o, int) {

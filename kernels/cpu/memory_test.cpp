@@ -184,33 +184,65 @@ TEST_P(Memory, SumSquaresDependsOnSizeAlone) {
   }
 }
 
+// Slots: coefficient, skip, step, loss scale, good steps.
 TEST_P(Memory, ClipControl) {
-  Guarded<float> control(Values{0, 5, 2, 1});
-  Guarded<double> squares(Values{9, 16}), history(Values{-1, -1, -1, -1});
-  cpu::run(ClipControl{squares, control, history, 1, 2.0}, 1);
+  Guarded<float> control(Values{0, 5, 2, 1, 0});
+  Guarded<double> squares(Values{9, 16}), history(Values(6, -1));
+  cpu::run(ClipControl{squares, control, history, 1, 2.0, {}}, 1);
   EXPECT_FLOAT_EQ(control[0], 0.4f);  // 2 / sqrt(9 + 16)
   EXPECT_EQ(control[1], 0);
   EXPECT_EQ(control[2], 3);
   EXPECT_EQ(squares.values(), Values(2));
-  EXPECT_EQ(history[1], -1);
-  EXPECT_EQ(history[2], 5);
-  EXPECT_NEAR(history[3], 2, 1e-5);
+  EXPECT_EQ(history[2], -1);
+  EXPECT_EQ(history[3], 5);
+  EXPECT_NEAR(history[4], 2, 1e-5);
+  EXPECT_EQ(history[5], 1);
   squares[0] = 1;
-  cpu::run(ClipControl{squares, control, history, 0, 2.0}, 1);  // below the limit
+  cpu::run(ClipControl{squares, control, history, 0, 2.0, {}}, 1);  // below the limit
   EXPECT_EQ(control[0], 1);
   EXPECT_EQ(history[0], 1);
   squares[1] = INFINITY;
-  cpu::run(ClipControl{squares, control, {}, 0, 2.0}, 1);
+  cpu::run(ClipControl{squares, control, {}, 0, 2.0, {}}, 1);
   EXPECT_EQ(control[1], 1);  // skip, and the step does not count
   EXPECT_EQ(control[2], 4);
-  cpu::run(ClipControl{{}, control, {}, 0, 2.0}, 1);
+  cpu::run(ClipControl{{}, control, {}, 0, 2.0, {}}, 1);
   EXPECT_EQ(control[0], 1);
   EXPECT_EQ(control[1], 0);
   EXPECT_EQ(control[2], 5);
   squares[0] = 100;
-  cpu::run(ClipControl{squares, control, history, 0, 0}, 1);  // a norm, but no clipping
+  cpu::run(ClipControl{squares, control, history, 0, 0, {}}, 1);  // a norm, but no clipping
   EXPECT_EQ(control[0], 1);
   EXPECT_EQ(history[1], 10);
+  EXPECT_EQ(control[3], 1);
+  EXPECT_EQ(control[4], 0);
+  control[3] = 0;
+  EXPECT_THROW(cpu::run(ClipControl{squares, control, {}, 0, 0, {}}, 1), Error);
+}
+
+// Gradients of 3 and 4 times the scale 8: norm 5, clipped to 2.5, and the scale taken out again.
+TEST_P(Memory, ClipControlWithALossScale) {
+  const LossScaling with{8, 2, 2};  // initial, floor, window
+  Guarded<float> control(Values{0, 0, 0, 8, 0});
+  Guarded<double> squares(Values{9 * 64, 16 * 64}), history(Values(12, -1));
+  cpu::run(ClipControl{squares, control, history, 0, 2.5, with}, 1);
+  EXPECT_FLOAT_EQ(control[0], 0.5f / 8);
+  EXPECT_EQ(history[0], 5);
+  EXPECT_NEAR(history[1], 2.5, 1e-5);
+  EXPECT_EQ(history[2], 8);
+  EXPECT_EQ(control[3], 8);
+  squares[0] = 64;
+  cpu::run(ClipControl{squares, control, history, 1, 0, with}, 1);  // the second good one in a row
+  EXPECT_EQ(control[0], 1.0f / 8);
+  EXPECT_EQ(history[5], 8);
+  EXPECT_EQ(control[3], 16);
+  EXPECT_EQ(control[4], 0);
+  for (const float scale : {8.0f, 4.0f, 2.0f, 2.0f}) {  // down to the floor
+    squares[1] = NAN;
+    cpu::run(ClipControl{squares, control, {}, 0, 2.5, with}, 1);
+    EXPECT_EQ(control[1], 1);
+    EXPECT_EQ(control[3], scale);
+  }
+  EXPECT_EQ(control[2], 2);
 }
 
 }  // namespace

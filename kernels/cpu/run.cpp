@@ -15,6 +15,12 @@ void run(const Op& op, int threads) {
   std::visit([threads](const auto& o) { run_op(o, threads); }, op);
 }
 
+std::size_t scratch_bytes(const Op& op, int threads) {
+  if (const auto* product = std::get_if<Matmul>(&op)) return scratch_of(*product, threads);
+  if (const auto* o = std::get_if<AttentionBackward>(&op)) return scratch_of(*o, threads);
+  return 0;
+}
+
 void run_op(const Transfer&, int) {
   throw Error(
       "a transfer was given to the processor's arithmetic, but only a communicator can run it");
@@ -30,7 +36,7 @@ void run_op(const Matmul& o, int threads) {
   float* c = is.out<float>("c", o.c, o.m * o.n);
   is.maybe_in<float>("bias", o.bias, o.n);
   const float* residual = is.maybe_in<float>("residual", o.residual, o.m * o.n);
-  const std::size_t needed = scratch_bytes(o, threads);
+  const std::size_t needed = scratch_of(o, threads);
   if (needed > 0) {
     is.need(o.scratch.dtype() == DType::u8 && o.scratch.size() >= needed,
             "scratch has " + std::to_string(o.scratch.bytes()) + " bytes, but this product needs " +

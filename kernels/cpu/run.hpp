@@ -19,8 +19,14 @@ void run_op(const EmbedBackward&, int threads);
 void run_op(const OneHot&, int threads);
 void run_op(const LayerNorm&, int threads);
 void run_op(const LayerNormBackward&, int threads);
+void run_op(const RmsNorm&, int threads);
+void run_op(const RmsNormBackward&, int threads);
+void run_op(const RotaryTable&, int threads);
+void run_op(const Rotary&, int threads);
 void run_op(const Gelu&, int threads);
 void run_op(const GeluBackward&, int threads);
+void run_op(const Swiglu&, int threads);
+void run_op(const SwigluBackward&, int threads);
 void run_op(const Attention&, int threads);
 void run_op(const AttentionBackward&, int threads);
 void run_op(const CrossEntropy&, int threads);
@@ -29,5 +35,8 @@ void run_op(const Transfer&, int threads);
 
 // Computes one checked product, without its residual, on the calling thread and its helpers.
 void multiply(const Matmul&, int threads);
+// Bytes of scratch that this op asks for: matmul_*.cpp, run_attention.cpp.
+std::size_t scratch_of(const Matmul&, int threads);
+std::size_t scratch_of(const AttentionBackward&, int threads);
 
 }  // namespace shardmark::cpu

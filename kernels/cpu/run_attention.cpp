@@ -121,7 +121,11 @@ void run_op(const CrossEntropyBackward& o, int threads) {
   const std::int32_t* targets = targets_in(is, o.targets, rows, classes);
   const float* lse = is.in<float>("lse", o.lse, rows);
   float* logits = is.out<float>("logits", o.logits, rows * classes);
-  const float factor = static_cast<float>(o.scale / static_cast<double>(rows));
+  double scale = o.scale;
+  if (o.control)
+    scale *= static_cast<double>(is.in<float>(
+        "control", o.control, control_slots)[static_cast<int>(ControlSlot::loss_scale)]);
+  const float factor = static_cast<float>(scale / static_cast<double>(rows));
   parallel_for(threads, rows, 1, [&](std::size_t b, std::size_t e) {
     table().cross_entropy_backward(logits + b * classes, lse + b, targets + b, e - b, classes,
                                    factor);

@@ -118,7 +118,7 @@ void run_op(const AdamW& o, int threads) {
   const float* g = is.in<float>("grad", o.grad, n);
   float* m = is.out<float>("first", o.first, n);
   float* v = is.out<float>("second", o.second, n);
-  const float* control = is.in<float>("control", o.control, 4);
+  const float* control = is.in<float>("control", o.control, control_slots);
   const auto slot = [&](ControlSlot s) { return control[static_cast<int>(s)]; };
   if (slot(ControlSlot::skip) != 0) return;
   const double step = static_cast<double>(slot(ControlSlot::step));
@@ -140,32 +140,57 @@ void run_op(const AdamW& o, int threads) {
   });
 }
 
+namespace {
+
+constexpr float most_scale = 4294967296.0f;  // 2^32: far above where anything in f16 overflows
+
+float& slot_of(float* control, ControlSlot s) { return control[static_cast<int>(s)]; }
+
+// A power of two changes nothing but exponents, so that the scale itself costs no accuracy.
+void change_scale(float* control, const std::optional<LossScaling>& with, bool overflowed) {
+  float &scale = slot_of(control, ControlSlot::loss_scale),
+        &good = slot_of(control, ControlSlot::good_steps);
+  if (!with) return;
+  good = overflowed ? 0 : good + 1;
+  if (overflowed) {
+    scale = std::max(with->floor, scale / 2);
+  } else if (good >= static_cast<float>(with->window)) {
+    scale = std::min(scale * 2, most_scale);
+    good = 0;
+  }
+}
+
+}  // namespace
+
 void run_op(const ClipControl& o, int) {
   const Operands is("clip_control");
-  float* control = is.out<float>("control", o.control, 4);
-  const auto slot = [&](ControlSlot s) -> float& { return control[static_cast<int>(s)]; };
+  float* control = is.out<float>("control", o.control, control_slots);
   double* squares = is.maybe_out<double>("squares", o.squares, o.squares.size());
   is.need(o.clip >= 0,
           "clip is " + std::to_string(o.clip) + ", but it must be positive, or 0 not to clip");
-  slot(ControlSlot::coefficient) = 1;
-  slot(ControlSlot::skip) = 0;
+  const double scale = static_cast<double>(slot_of(control, ControlSlot::loss_scale));
+  is.need(scale > 0, "the loss scale is " + std::to_string(scale) + ", but it must be positive");
+  double coefficient = 1;
+  bool finite = true;
   if (squares) {
     double sum = 0;
     for (std::size_t i = 0; i < o.squares.size(); ++i) sum += std::exchange(squares[i], 0.0);
-    const double norm = std::sqrt(sum);
-    const bool finite = std::isfinite(norm);
-    if (finite && o.clip > 0)
-      slot(ControlSlot::coefficient) = static_cast<float>(std::min(1.0, o.clip / (norm + 1e-6)));
-    if (!finite) slot(ControlSlot::skip) = 1;
+    const double norm = std::sqrt(sum) / scale;
+    finite = std::isfinite(norm);
+    if (finite && o.clip > 0) coefficient = std::min(1.0, o.clip / (norm + 1e-6));
     if (o.history) {
-      is.need(2 * o.at + 1 < o.history.size(),
+      is.need(3 * o.at + 2 < o.history.size(),
               "entry " + std::to_string(o.at) + " lies behind the end of history");
-      double* history = o.history.host<double>().data() + 2 * o.at;
+      double* history = o.history.host<double>().data() + 3 * o.at;
       history[0] = norm;
-      history[1] = norm * static_cast<double>(slot(ControlSlot::coefficient));
+      history[1] = norm * static_cast<double>(static_cast<float>(coefficient));
+      history[2] = scale;
     }
   }
-  if (slot(ControlSlot::skip) == 0) slot(ControlSlot::step) += 1;
+  slot_of(control, ControlSlot::coefficient) = static_cast<float>(coefficient / scale);
+  slot_of(control, ControlSlot::skip) = finite ? 0 : 1;
+  if (finite) slot_of(control, ControlSlot::step) += 1;
+  change_scale(control, o.scaling, !finite);
 }
 
 void reduce_ranks(std::span<const ConstView> sources, View to, double factor) {

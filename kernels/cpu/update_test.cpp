@@ -28,7 +28,7 @@ TEST_P(Update, AdamWFollowsTheFormula) {
   constexpr std::size_t n = 37;
   const AdamParameters with{0.1f, 0.9f, 0.95f, 1e-8f, 0.01f};
   Values w = random_values(n, 1), m(n), v(n);
-  Guarded<float> gw(w), gm(m), gv(v), control(Values{0.5, 0, 0, 1});
+  Guarded<float> gw(w), gm(m), gv(v), control(Values{0.5, 0, 0, 1, 0});
   for (int t = 1; t <= 3; ++t) {
     const Values g = random_values(n, static_cast<unsigned>(t + 1));
     control[2] = static_cast<float>(t);
@@ -57,7 +57,7 @@ TEST_P(Update, AdamWFollowsTheFormula) {
 std::vector<float> stepped_in_two(std::size_t n, std::size_t begin, std::size_t shift) {
   Guarded<float> w(random_values(n, 1), shift), g(random_values(n, 2), 2 * shift),
       m(random_values(n, 3), shift), v(random_values(n, 4), 3 * shift),
-      control(Values{0.7, 0, 2, 1});
+      control(Values{0.7, 0, 2, 1, 0});
   for (float& x : v.span()) x = std::fabs(x);
   for (const Range r : {Range{0, begin}, Range{begin, n - begin}}) {
     if (r.size == 0) continue;
@@ -162,8 +162,9 @@ TEST(Sentences, NameTheOpTheOperandAndWhatItShouldBe) {
                   "weight is asked for with 0 elements");
   expect_sentence(AdamW{four, {}, six.view(), four, four, four.view(), {}},
                   "grad has 6 elements of f32");
-  expect_sentence(ClipControl{d, six, {}, 0, 1}, "control has 6 elements");
-  expect_sentence(ClipControl{d, four, d, 0, 1}, "entry 0 lies behind the end of history");
+  const Guarded<float> five(Values{1, 0, 1, 1, 0});
+  expect_sentence(ClipControl{d, six, {}, 0, 1, {}}, "control has 6 elements");
+  expect_sentence(ClipControl{d, five, d, 0, 1, {}}, "entry 0 lies behind the end of history");
   expect_sentence(ColumnSum{six.view(), four},
                   "x has 6 elements, but it must have whole rows of 4");
   expect_sentence(LayerNorm{eight.view(), six.view(), four.view(), eight, four, 4},
@@ -171,7 +172,7 @@ TEST(Sentences, NameTheOpTheOperandAndWhatItShouldBe) {
   expect_sentence(LayerNorm{eight.view(), none, four.view(), eight, four, 4},
                   "gain is empty, but it must have 4");
   expect_sentence(Gelu{four.view(), six}, "gelu: out has 6 elements");
-  expect_sentence(Attention{six.view(), four, four, 1, 1, 0, 4}, "attention: heads is 0");
+  expect_sentence(Attention{six.view(), four, four, 1, 1, 0, 0, 4}, "attention: heads is 0");
   expect_sentence(Embed{tokens.view(), four.view(), four.view(), eight, 4, 1},
                   "tokens[1] is 9, but it must be 0 to 0");
   expect_sentence(CrossEntropy{eight.view(), tokens.view(), six, d, 4, 0, 1},

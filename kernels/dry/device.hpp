@@ -23,7 +23,7 @@ class DryDevice final : public Device {
   void begin_step(int step) override { step_ = step; }
   void drain() override;  // both queues come after everything that was enqueued
   const Timeline& timeline() const override { return timeline_; }
-  std::size_t scratch_bytes(const Matmul&) const override { return 0; }
+  std::size_t scratch_bytes(const Op&) const override { return 0; }
 
   const std::vector<std::string>& violations() const {
     return violations_;

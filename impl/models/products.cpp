@@ -1,0 +1,39 @@
+#include "impl/models/products.hpp"
+
+namespace shardmark {
+
+void add_linear(Unit& u, const LinearShape& l) {
+  Product forward{.m = l.rows, .n = l.out, .k = l.in};
+  forward.bias = l.bias, forward.residual = l.residual, forward.hands_on = l.hands_on;
+  u.forward.push_back(forward);
+  Product weight{.m = l.in, .n = l.out, .k = l.rows, .ta = true, .adds = true};
+  weight.gradient_of = l.weight;
+  u.backward.push_back(weight);
+  if (l.input_gradient) u.backward.push_back({.m = l.rows, .n = l.in, .k = l.out, .tb = true});
+}
+
+void add_attention(Unit& u, std::size_t batch, std::size_t sequence, std::size_t heads,
+                   std::size_t kv_heads, std::size_t head_dim) {
+  const double tiles = static_cast<double>(batch * heads) / 2;
+  const auto tile = [&](std::vector<Product>& to, std::size_t n, std::size_t k, bool ta, bool tb) {
+    Product p{.m = sequence, .n = n, .k = k, .ta = ta, .tb = tb};
+    p.times = tiles, p.attention = true;
+    to.push_back(p);
+  };
+  const std::size_t t = sequence, h = head_dim;
+  tile(u.forward, t, h, false, true), tile(u.forward, h, t, false, false);    // q k^T, p v
+  tile(u.backward, h, t, true, false), tile(u.backward, t, h, false, true);   // dv, dp
+  tile(u.backward, h, t, false, false), tile(u.backward, h, t, true, false);  // dq, dk
+  u.attention.batch = batch, u.attention.sequence = sequence, u.attention.heads = heads;
+  u.attention.kv_heads = kv_heads, u.attention.head_dim = head_dim;
+}
+
+void add_head(Unit& u, std::size_t rows, std::size_t width, std::size_t vocabulary, int table) {
+  u.forward.push_back({.m = rows, .n = vocabulary, .k = width, .tb = true});
+  Product weight{.m = vocabulary, .n = width, .k = rows, .ta = true, .adds = true};
+  weight.gradient_of = table;
+  u.backward.push_back(weight);
+  u.backward.push_back({.m = rows, .n = width, .k = vocabulary});
+}
+
+}  // namespace shardmark

@@ -1,0 +1,25 @@
+#pragma once
+// Which matrix products are a linear map, an attention and a head, forward and backward? Models
+// describe their units with these.
+#include "impl/architecture.hpp"
+
+namespace shardmark {
+
+// out(rows, out) = x(rows, in) w, w stored (in, out).
+struct LinearShape {
+  std::size_t rows = 0, in = 0, out = 0;
+  int weight = -1;  // parameter number
+  bool bias = false, residual = false;
+  bool hands_on = false;       // what it writes is what the next unit reads
+  bool input_gradient = true;  // false: nothing before it is trained
+};
+void add_linear(Unit&, const LinearShape&);
+
+// Causal: half of each product lies above the diagonal. Also says the shape of the op.
+void add_attention(Unit&, std::size_t batch, std::size_t sequence, std::size_t heads,
+                   std::size_t kv_heads, std::size_t head_dim);
+
+// logits(rows, vocabulary) = x(rows, width) table^T, table stored (vocabulary, width).
+void add_head(Unit&, std::size_t rows, std::size_t width, std::size_t vocabulary, int table);
+
+}  // namespace shardmark
