@@ -7,7 +7,8 @@
 namespace shardmark::cpu::SHARDMARK_ISA {
 
 void exponential(const float*, float*, std::size_t);
-void add(const float*, float*, std::size_t);
+template <class T>
+void add(const T*, T*, std::size_t);
 void add_f64(const double*, double*, std::size_t);
 void stream_copy(const std::uint8_t*, std::uint8_t*, std::size_t);
 void reduce(const float* const*, std::size_t, float*, std::size_t, float, bool);

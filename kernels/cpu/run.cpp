@@ -45,8 +45,9 @@ void run_op(const Matmul& o, int threads) {
   multiply(o, threads);
   // A pass of its own: oneDNN's, after the product, takes several times as long.
   if (residual) {
-    parallel_for(threads, o.m * o.n, 1024,
-                 [&](std::size_t b, std::size_t e) { table().add(residual + b, c + b, e - b); });
+    parallel_for(threads, o.m * o.n, 1024, [&](std::size_t b, std::size_t e) {
+      table().f32.add(residual + b, c + b, e - b);
+    });
   }
 }
 

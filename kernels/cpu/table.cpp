@@ -3,6 +3,15 @@
 
 namespace shardmark::cpu::SHARDMARK_ISA {
 
+namespace {
+
+template <class T>
+constexpr Typed<T> typed = {
+    .add = add<T>,
+};
+
+}  // namespace
+
 #define SHARDMARK_TEXT_OF(x) #x
 #define SHARDMARK_TEXT(x) SHARDMARK_TEXT_OF(x)
 
@@ -11,7 +20,6 @@ const Kernels& kernels() {
       .name = SHARDMARK_TEXT(SHARDMARK_ISA),
       .lanes = lanes,
       .exponential = exponential,
-      .add = add,
       .add_f64 = add_f64,
       .stream_copy = stream_copy,
       .reduce = reduce,
@@ -34,6 +42,9 @@ const Kernels& kernels() {
       .attention = attention,
       .attention_backward = attention_backward,
       .product = product,
+      .f32 = typed<float>,
+      .bf16 = typed<Bf16>,
+      .f16 = typed<F16>,
   };
   return k;
 }

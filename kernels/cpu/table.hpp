@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/half.hpp"
+
 namespace shardmark::cpu {
 
 struct AdamStep {  // what AdamW computes with, resolved from the control scalars
@@ -37,11 +39,16 @@ struct Product {
   bool ta, tb, adds;
 };
 
+// What is there for each element type.
+template <class T>
+struct Typed {
+  void (*add)(const T* from, T* to, std::size_t n);
+};
+
 struct Kernels {
   const char* name;
   int lanes;
   void (*exponential)(const float* from, float* to, std::size_t n);
-  void (*add)(const float* from, float* to, std::size_t n);
   void (*add_f64)(const double* from, double* to, std::size_t n);
   void (*stream_copy)(const std::uint8_t* from, std::uint8_t* to, std::size_t bytes);
   // to[i] = (sources[0][i] + ... ) * factor; streams: past the caches
@@ -75,7 +82,25 @@ struct Kernels {
   void (*attention)(const AttentionHead&);
   void (*attention_backward)(const AttentionHead&);
   void (*product)(const Product&);
+
+  Typed<float> f32;
+  Typed<Bf16> bf16;
+  Typed<F16> f16;
+  template <class T>
+  const Typed<T>& of() const;
 };
+template <>
+inline const Typed<float>& Kernels::of() const {
+  return f32;
+}
+template <>
+inline const Typed<Bf16>& Kernels::of() const {
+  return bf16;
+}
+template <>
+inline const Typed<F16>& Kernels::of() const {
+  return f16;
+}
 
 namespace baseline {
 const Kernels& kernels();
