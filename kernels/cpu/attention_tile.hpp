@@ -34,13 +34,13 @@ SHARDMARK_INLINE void scores(const float* keys, const float* queries, float* to,
   }
 }
 
-template <int ld>
-SHARDMARK_INLINE void store_rows(float* to, const float* from, std::size_t stride, std::size_t rows,
+template <int ld, class T>
+SHARDMARK_INLINE void store_rows(T* to, const float* from, std::size_t stride, std::size_t rows,
                                  std::size_t columns) {
   for (std::size_t r = 0; r < rows; ++r, to += stride, from += ld) {
     std::size_t c = 0;
     for (; c + lanes <= columns; c += lanes) store(to + c, load(from + c));
-    for (; c < columns; ++c) to[c] = from[c];
+    for (; c < columns; ++c) store_one(to + c, from[c]);
   }
 }
 

@@ -70,4 +70,26 @@ class Operands {
   const char* op_;
 };
 
+// The types that parameters, activations and gradients may have.
+constexpr bool is_carrier(DType t) {
+  return t == DType::f32 || t == DType::bf16 || t == DType::f16;
+}
+
+// f with T, the element type of an op's parameters, activations and gradients: that of the operand
+// `name`; its others are then asked for as T.
+template <class F>
+void with_type(const Operands& is, const char* name, ConstView v, F&& f) {
+  switch (v.dtype()) {
+    case DType::f32:
+      return f.template operator()<float>();
+    case DType::bf16:
+      return f.template operator()<Bf16>();
+    case DType::f16:
+      return f.template operator()<F16>();
+    default:
+      is.fail(std::string(name) + " has elements of " + std::string(shardmark::name(v.dtype())) +
+              ", but they must be f32, bf16 or f16");
+  }
+}
+
 }  // namespace shardmark::cpu

@@ -3,6 +3,33 @@
 
 namespace shardmark::cpu::SHARDMARK_ISA {
 
+namespace {
+
+template <class T>
+constexpr Typed<T> typed = {
+    .to_f32 = cast<T, float>,
+    .to_bf16 = cast<T, Bf16>,
+    .to_f16 = cast<T, F16>,
+    .add = add<T, T>,
+    .add_f32 = add<float, T>,
+    .add_to_f32 = add<T, float>,
+    .reduce = reduce<T>,
+    .sum_squares = sum_squares<T>,
+    .column_sum = column_sum<T>,
+    .add_rows = add_rows<T>,
+    .one_hot = one_hot<T>,
+    .adamw = adamw<T>,
+    .layer_norm = layer_norm<T>,
+    .layer_norm_backward = layer_norm_backward<T>,
+    .gelu = gelu<T>,
+    .gelu_backward = gelu_backward<T>,
+    .cross_entropy = cross_entropy<T>,
+    .cross_entropy_backward = cross_entropy_backward<T>,
+    .product = product<T>,
+};
+
+}  // namespace
+
 #define SHARDMARK_TEXT_OF(x) #x
 #define SHARDMARK_TEXT(x) SHARDMARK_TEXT_OF(x)
 
@@ -11,29 +38,16 @@ const Kernels& kernels() {
       .name = SHARDMARK_TEXT(SHARDMARK_ISA),
       .lanes = lanes,
       .exponential = exponential,
-      .add = add,
       .add_f64 = add_f64,
       .stream_copy = stream_copy,
-      .reduce = reduce,
       .reduce_f64 = reduce_f64,
-      .widen_bf16 = widen_bf16,
-      .narrow_bf16 = narrow_bf16,
-      .widen_f16 = widen_f16,
-      .narrow_f16 = narrow_f16,
       .widen_f64 = widen_f64,
       .narrow_f64 = narrow_f64,
-      .sum_squares = sum_squares,
-      .column_sum = column_sum,
-      .adamw = adamw,
-      .layer_norm = layer_norm,
-      .layer_norm_backward = layer_norm_backward,
-      .gelu = gelu,
-      .gelu_backward = gelu_backward,
-      .cross_entropy = cross_entropy,
-      .cross_entropy_backward = cross_entropy_backward,
       .attention = attention,
       .attention_backward = attention_backward,
-      .product = product,
+      .f32 = typed<float>,
+      .bf16 = typed<Bf16>,
+      .f16 = typed<F16>,
   };
   return k;
 }
