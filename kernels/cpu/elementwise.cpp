@@ -1,6 +1,7 @@
 // What happens to each element alone, or to each column? Sums, copies, squares. Compiled once for
 // each instruction set.
 #include "kernels.hpp"
+#include "vectors.hpp"
 
 namespace shardmark::cpu::SHARDMARK_ISA {
 
@@ -22,6 +23,15 @@ void add(const T* from, T* to, std::size_t n) {
 template void add(const float*, float*, std::size_t);
 template void add(const Bf16*, Bf16*, std::size_t);
 template void add(const F16*, F16*, std::size_t);
+template <class T>
+void add_f32(const float* from, T* to, std::size_t n) {
+  by_vectors(0, n, [&](std::size_t i, auto vector) {
+    vector.to(to + i, vector.from(to + i) + vector.from(from + i));
+  });
+}
+template void add_f32(const float*, float*, std::size_t);
+template void add_f32(const float*, Bf16*, std::size_t);
+template void add_f32(const float*, F16*, std::size_t);
 void add_f64(const double* from, double* to, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
 }

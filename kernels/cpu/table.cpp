@@ -8,6 +8,14 @@ namespace {
 template <class T>
 constexpr Typed<T> typed = {
     .add = add<T>,
+    .add_f32 = add_f32<T>,
+    .rms_norm = rms_norm<T>,
+    .rms_norm_backward = rms_norm_backward<T>,
+    .rotary = rotary<T>,
+    .swiglu = swiglu<T>,
+    .swiglu_backward = swiglu_backward<T>,
+    .attention = attention<T>,
+    .attention_backward = attention_backward<T>,
 };
 
 }  // namespace
@@ -39,8 +47,6 @@ const Kernels& kernels() {
       .gelu_backward = gelu_backward,
       .cross_entropy = cross_entropy,
       .cross_entropy_backward = cross_entropy_backward,
-      .attention = attention,
-      .attention_backward = attention_backward,
       .product = product,
       .f32 = typed<float>,
       .bf16 = typed<Bf16>,
