@@ -85,33 +85,47 @@ struct Shape {
   std::size_t rows() const { return batch * sequence; }
   std::size_t width() const { return heads * head_dim; }
   std::size_t qkv_width() const { return (heads + 2 * kv_heads) * head_dim; }
-  // Element d of row t of the query of head h; of the key and of the value that it looks at.
-  std::size_t q_at(std::size_t b, std::size_t t, std::size_t h, std::size_t d) const {
-    return (b * sequence + t) * qkv_width() + h * head_dim + d;
+  // Where row t of the query of head h starts; of the key and of the value that it looks at.
+  std::size_t q_at(std::size_t b, std::size_t t, std::size_t h) const {
+    return (b * sequence + t) * qkv_width() + h * head_dim;
   }
-  std::size_t k_at(std::size_t b, std::size_t t, std::size_t h, std::size_t d) const {
-    return q_at(b, t, heads + h * kv_heads / heads, d);
+  std::size_t k_at(std::size_t b, std::size_t t, std::size_t h) const {
+    return q_at(b, t, heads + h * kv_heads / heads);
   }
-  std::size_t v_at(std::size_t b, std::size_t t, std::size_t h, std::size_t d) const {
-    return k_at(b, t, h, d) + kv_heads * head_dim;
+  std::size_t v_at(std::size_t b, std::size_t t, std::size_t h) const {
+    return k_at(b, t, h) + kv_heads * head_dim;
   }
-  std::size_t out_at(std::size_t b, std::size_t t, std::size_t h, std::size_t d) const {
-    return (b * sequence + t) * width() + h * head_dim + d;
+  std::size_t out_at(std::size_t b, std::size_t t, std::size_t h) const {
+    return (b * sequence + t) * width() + h * head_dim;
   }
 };
+
+inline double dot_at(const Values& a, std::size_t i, const Values& b, std::size_t j,
+                     std::size_t n) {
+  const double *x = &a[i], *y = &b[j];
+  double s = 0;
+  for (std::size_t d = 0; d < n; ++d) s += x[d] * y[d];
+  return s;
+}
+// a(i...) += factor * b(j...)
+inline void add_at(Values& a, std::size_t i, double factor, const Values& b, std::size_t j,
+                   std::size_t n) {
+  const double* y = &b[j];
+  double* x = &a[i];
+  for (std::size_t d = 0; d < n; ++d) x[d] += factor * y[d];
+}
 
 // f(b, h, t, lse, p) for every query, p the probabilities of the keys that it sees.
 template <class F>
 void for_each_query(const Values& qkv, const Shape& s, F&& f) {
+  const double scale = 1 / std::sqrt(static_cast<double>(s.head_dim));
   for (std::size_t b = 0; b < s.batch; ++b) {
     for (std::size_t h = 0; h < s.heads; ++h) {
       for (std::size_t t = 0; t < s.sequence; ++t) {
         Values p(t + 1);
         double top = -INFINITY, total = 0;
         for (std::size_t j = 0; j <= t; ++j) {
-          for (std::size_t d = 0; d < s.head_dim; ++d)
-            p[j] += qkv[s.q_at(b, t, h, d)] * qkv[s.k_at(b, j, h, d)];
-          p[j] /= std::sqrt(static_cast<double>(s.head_dim));
+          p[j] = scale * dot_at(qkv, s.q_at(b, t, h), qkv, s.k_at(b, j, h), s.head_dim);
           top = std::max(top, p[j]);
         }
         for (double v : p) total += std::exp(v - top);
@@ -129,10 +143,8 @@ inline Attended attention(const Values& qkv, const Shape& s) {
   Attended r{Values(s.rows() * s.width()), {}};
   for_each_query(qkv, s, [&](auto b, auto h, auto t, double lse, const Values& p) {
     r.lse.push_back(lse);
-    for (std::size_t j = 0; j <= t; ++j) {
-      for (std::size_t d = 0; d < s.head_dim; ++d)
-        r.out[s.out_at(b, t, h, d)] += p[j] * qkv[s.v_at(b, j, h, d)];
-    }
+    for (std::size_t j = 0; j <= t; ++j)
+      add_at(r.out, s.out_at(b, t, h), p[j], qkv, s.v_at(b, j, h), s.head_dim);
   });
   return r;
 }
@@ -142,19 +154,14 @@ inline Values attention_backward(const Values& qkv, const Values& out, const Val
   Values dqkv(qkv.size());
   const double scale = 1 / std::sqrt(static_cast<double>(s.head_dim));
   for_each_query(qkv, s, [&](auto b, auto h, auto t, double, const Values& p) {
-    double mean = 0;
-    for (std::size_t d = 0; d < s.head_dim; ++d)
-      mean += grad[s.out_at(b, t, h, d)] * out[s.out_at(b, t, h, d)];
+    const std::size_t n = s.head_dim, g = s.out_at(b, t, h), q = s.q_at(b, t, h);
+    const double mean = dot_at(grad, g, out, g, n);
     for (std::size_t j = 0; j <= t; ++j) {
-      double dp = 0;
-      for (std::size_t d = 0; d < s.head_dim; ++d)
-        dp += grad[s.out_at(b, t, h, d)] * qkv[s.v_at(b, j, h, d)];
-      const double ds = p[j] * (dp - mean) * scale;
-      for (std::size_t d = 0; d < s.head_dim; ++d) {
-        dqkv[s.q_at(b, t, h, d)] += ds * qkv[s.k_at(b, j, h, d)];
-        dqkv[s.k_at(b, j, h, d)] += ds * qkv[s.q_at(b, t, h, d)];
-        dqkv[s.v_at(b, j, h, d)] += p[j] * grad[s.out_at(b, t, h, d)];
-      }
+      const std::size_t k = s.k_at(b, j, h), v = s.v_at(b, j, h);
+      const double ds = p[j] * (dot_at(grad, g, qkv, v, n) - mean) * scale;
+      add_at(dqkv, q, ds, qkv, k, n);
+      add_at(dqkv, k, ds, qkv, q, n);
+      add_at(dqkv, v, p[j], grad, g, n);
     }
   });
   return dqkv;
