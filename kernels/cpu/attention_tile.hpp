@@ -1,11 +1,12 @@
 #pragma once
 // What do attention and its gradient share? The sizes of a tile, the scores of a tile, and who may
 // see whom.
+#include "table.hpp"
 #include "tile.hpp"
 
 namespace shardmark::cpu::SHARDMARK_ISA {
 
-inline constexpr std::size_t tile_queries = 64, tile_keys = 64;
+inline constexpr std::size_t tile_queries = attention_tile, tile_keys = attention_tile;
 inline constexpr int query_vectors = static_cast<int>(tile_queries) / lanes;
 
 SHARDMARK_INLINE std::size_t at_most(std::size_t a, std::size_t b) { return a < b ? a : b; }

@@ -39,6 +39,12 @@ class Operands {
     return v ? out<T>(name, v, size) : nullptr;
   }
 
+  void scratch(View v, std::size_t bytes) const {
+    need(bytes == 0 || (v.dtype() == DType::u8 && v.size() >= bytes),
+         "scratch has " + std::to_string(v.bytes()) + " bytes, but this shape needs " +
+             std::to_string(bytes) + " elements of u8");
+  }
+
   void not_zero(const char* name, std::size_t n) const {
     if (n == 0) fail(std::string(name) + " is 0, but it must be at least 1");
   }

@@ -12,9 +12,6 @@ void stream_copy(const std::uint8_t*, std::uint8_t*, std::size_t);
 void reduce_f64(const double* const*, std::size_t, double*, std::size_t, double);
 void widen_f64(const float*, double*, std::size_t);
 void narrow_f64(const double*, float*, std::size_t);
-void attention(const AttentionHead&);
-void attention_backward(const AttentionHead&);
-
 template <class From, class To>
 void cast(const From*, To*, std::size_t);
 template <class From, class To>
@@ -45,5 +42,19 @@ template <class T>
 void cross_entropy_backward(T*, const float*, const std::int32_t*, std::size_t, std::size_t, float);
 template <class T>
 void product(const Product<T>&);
+template <class T>
+void rms_norm(const RmsNormRows<T>&);
+template <class T>
+void rms_norm_backward(const RmsNormRowsBackward<T>&);
+template <class T>
+void rotary(const RotaryRows<T>&);
+template <class T>
+void swiglu(const T*, T*, std::size_t, std::size_t);
+template <class T>
+void swiglu_backward(const T*, const T*, T*, std::size_t, std::size_t);
+template <class T>
+void attention(const AttentionHead<T>&);
+template <class T>
+void attention_backward(const AttentionGroup<T>&);
 
 }  // namespace shardmark::cpu::SHARDMARK_ISA

@@ -36,12 +36,7 @@ void run_op(const Matmul& o, int threads) {
     is.maybe_in<T>("bias", o.bias, o.n);
     is.maybe_in<T>("residual", o.residual, o.m * o.n);
   });
-  const std::size_t needed = scratch_of(o, threads);
-  if (needed > 0) {
-    is.need(o.scratch.dtype() == DType::u8 && o.scratch.size() >= needed,
-            "scratch has " + std::to_string(o.scratch.bytes()) + " bytes, but this product needs " +
-                std::to_string(needed) + " elements of u8");
-  }
+  is.scratch(o.scratch, scratch_of(o, threads));
   multiply(o, threads);
 }
 

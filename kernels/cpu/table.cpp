@@ -26,6 +26,13 @@ constexpr Typed<T> typed = {
     .cross_entropy = cross_entropy<T>,
     .cross_entropy_backward = cross_entropy_backward<T>,
     .product = product<T>,
+    .rms_norm = rms_norm<T>,
+    .rms_norm_backward = rms_norm_backward<T>,
+    .rotary = rotary<T>,
+    .swiglu = swiglu<T>,
+    .swiglu_backward = swiglu_backward<T>,
+    .attention = attention<T>,
+    .attention_backward = attention_backward<T>,
 };
 
 }  // namespace
@@ -43,8 +50,6 @@ const Kernels& kernels() {
       .reduce_f64 = reduce_f64,
       .widen_f64 = widen_f64,
       .narrow_f64 = narrow_f64,
-      .attention = attention,
-      .attention_backward = attention_backward,
       .f32 = typed<float>,
       .bf16 = typed<Bf16>,
       .f16 = typed<F16>,

@@ -34,15 +34,48 @@ struct OneHotRows {  // rows [begin, end) of out
   T* out;
   std::size_t begin, end, width, sequence, context;
 };
-struct AttentionHead {  // one head of one sequence: rows of q, k, v stand `stride` apart, rows of
-                        // out `out_stride`
-  const float *q, *k, *v, *grad;
-  const float* out;
-  float* out_written;
-  float* lse_written;
-  const float* lse;
-  float *dq, *dk, *dv;
+template <class T>
+struct RmsNormRows {
+  const T *x, *gain;
+  T* out;
+  float* stats;
+  std::size_t rows, width;
+  float epsilon;
+};
+template <class T>
+struct RmsNormRowsBackward {  // dgain may be null
+  const T *grad, *x, *gain;
+  const float* stats;
+  T* dx;
+  float* dgain;  // adds
+  std::size_t rows, width;
+};
+// Row r is at position (first + r) % sequence.
+template <class T>
+struct RotaryRows {
+  T* x;
+  const float* table;
+  std::size_t rows, first, sequence, heads, head_dim, stride;
+  bool back;
+};
+inline constexpr std::size_t attention_tile = 64;  // queries, and keys
+// One query head of one sequence: rows of q, k, v stand `stride` apart, rows of out `out_stride`.
+template <class T>
+struct AttentionHead {
+  const T *q, *k, *v;
+  T* out;
+  float* lse;
   std::size_t stride, out_stride, sequence, head_dim;
+};
+// The query heads of one sequence that look at the same key and value head; of q, grad, out and dq,
+// the next head stands head_dim further on, of lse `sequence`.
+template <class T>
+struct AttentionGroup {
+  const T *q, *k, *v, *grad, *out;
+  const float* lse;
+  T *dq, *dk, *dv;
+  float* sums;  // attention_sums(sequence, head_dim) of them
+  std::size_t stride, out_stride, sequence, head_dim, heads;
 };
 template <class T>
 struct Product {                     // rows [begin, end) of c
@@ -94,6 +127,13 @@ struct Typed {
   void (*cross_entropy_backward)(T* logits, const float* lse, const std::int32_t* targets,
                                  std::size_t rows, std::size_t classes, float factor);
   void (*product)(const Product<T>&);
+  void (*rms_norm)(const RmsNormRows<T>&);
+  void (*rms_norm_backward)(const RmsNormRowsBackward<T>&);
+  void (*rotary)(const RotaryRows<T>&);
+  void (*swiglu)(const T* x, T* out, std::size_t rows, std::size_t columns);
+  void (*swiglu_backward)(const T* x, const T* grad, T* dx, std::size_t rows, std::size_t columns);
+  void (*attention)(const AttentionHead<T>&);
+  void (*attention_backward)(const AttentionGroup<T>&);
 };
 
 struct Kernels {
@@ -106,9 +146,6 @@ struct Kernels {
                      double factor);
   void (*widen_f64)(const float* from, double* to, std::size_t n);
   void (*narrow_f64)(const double* from, float* to, std::size_t n);
-  void (*attention)(const AttentionHead&);
-  void (*attention_backward)(const AttentionHead&);
-
   Typed<float> f32;
   Typed<Bf16> bf16;
   Typed<F16> f16;
