@@ -32,6 +32,10 @@ Training same_training(const nlohmann::json& g, const std::string& strategy, int
   return t;
 }
 
+// Ours and PyTorch's sums in another order differ by 3e-7 after 20 steps; positions that are not
+// turned change a loss by 5e-5.
+constexpr double tolerance = 1e-5;
+
 // The largest difference to what is expected, as a part of it.
 double worst(const std::vector<double>& is, const std::vector<double>& expected) {
   double most = 0;
@@ -59,8 +63,8 @@ TEST_P(Golden, LossesAndNormsAreAsPyTorchHasThem) {
     std::vector<double> loss(losses.size());
     for (const RankReport& rank : r.ranks)
       for (std::size_t i = 0; i < loss.size(); ++i) loss[i] += rank.loss.at(i) / ranks;
-    EXPECT_LT(worst(loss, losses), 1e-4) << strategy;
-    EXPECT_LT(worst(r.ranks[0].norm_before, norms), 1e-4) << strategy;
+    EXPECT_LT(worst(loss, losses), tolerance) << strategy;
+    EXPECT_LT(worst(r.ranks[0].norm_before, norms), tolerance) << strategy;
   }
 }
 
