@@ -99,6 +99,11 @@ LlamaShape llama_shape(const std::string& model, std::string_view text, std::siz
   if (s.kv_heads > s.heads || s.heads % s.kv_heads != 0)
     throw InputError(fmt::format("model '{}': kv_heads is {}, but must divide heads, {}", model,
                                  s.kv_heads, s.heads));
+  const RotaryScaling usual;
+  if (s.scaling.original == 0 && (s.scaling.low != usual.low || s.scaling.high != usual.high))
+    throw InputError(fmt::format(
+        "model '{}': rope_low and rope_high say nothing without rope_original: give it too",
+        model));
   if (s.scaling.original > 0 && s.scaling.high <= s.scaling.low)
     throw InputError(fmt::format("model '{}': rope_high is {}, but must be above rope_low, {}",
                                  model, s.scaling.high, s.scaling.low));
