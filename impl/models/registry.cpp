@@ -35,8 +35,7 @@ std::span<const FreeForm> free_forms() {
        "inner=F (8/3 D, up to a multiple of 8), tied=0|1 (1), vocabulary=V (256), positions=T and "
        "window=T (the longest text; any), qkv_bias, o_bias, mlp_bias=0|1 (0), epsilon=X (1e-5), "
        "theta=X (10000), rope_factor=X (positions turn X times slower; 1), and with "
-       "rope_original=T "
-       "only as far as Llama 3 scales them, by rope_low=X (1) and rope_high=X (4)"},
+       "rope_original=T only as far as Llama 3 scales them, by rope_low=X (1) and rope_high=X (4)"},
       {"mlp:layers=L,width=D", "multilayer perceptron over the last 4 bytes"},
   }};
   return all;
