@@ -61,12 +61,16 @@ TEST(Attention, GivesWhatItsFormulaSays) {
   in_every_type([]<class T>() {
     const std::size_t shared[] = {1, 4, 2};  // key and value heads for four of queries
     std::size_t turn = 0;
-    for (const std::size_t sequence : {1, 63, 64, 65}) {
-      for (const std::size_t head_dim : {1, 5, 32, 64, 80, 128, 130})
+    for (const std::size_t head_dim : {1, 5, 32, 64, 80, 128, 130}) {
+      for (const std::size_t sequence : {1, 65})
         check_attention<T>({1, sequence, 4, shared[turn++ % 3], head_dim}, 1);
     }
-    for (const std::size_t head_dim : {5, 32, 130})  // several tiles
-      check_attention<T>({1, 200, 4, shared[turn++ % 3], head_dim}, 1);
+    for (const std::size_t kv_heads : shared) {
+      check_attention<T>({1, 63, 4, kv_heads, 32}, 1);
+      check_attention<T>({1, 64, 4, kv_heads, 5}, 1);
+      check_attention<T>({1, 200, 4, kv_heads, 64}, 1);
+    }
+    check_attention<T>({1, 200, 2, 1, 130}, 1);
     check_attention<T>({2, 70, 3, 3, 64}, 4);   // scores far apart
     check_attention<T>({3, 40, 1, 1, 300}, 1);  // wider than the sums that are kept at once
   });

@@ -1,6 +1,6 @@
-// Do RMSNorm, rotary positions and SwiGLU compute what their formulas say, in each element type? Every
-// instruction set of this machine, against plain loops in double on the rounded inputs; sizes that
-// fill no vector; guards around every output.
+// Do RMSNorm, rotary positions and SwiGLU compute what their formulas say, in each element type?
+// Every instruction set of this machine, against plain loops in double on the rounded inputs; sizes
+// that fill no vector; guards around every output.
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/math.hpp"
