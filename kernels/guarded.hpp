@@ -23,9 +23,7 @@ struct Format {
   int fraction, bias;
 };
 template <class T>
-constexpr Format format_of = std::is_same_v<T, Bf16>  ? Format{7, 127}
-                             : std::is_same_v<T, F16> ? Format{10, 15}
-                                                      : Format{23, 127};
+constexpr Format format_of = std::is_same_v<T, Bf16> ? Format{7, 127} : Format{10, 15};
 
 inline double value_of(std::uint16_t h, Format f) {
   const int fraction = h & ((1 << f.fraction) - 1), exponent = (h & 0x7fff) >> f.fraction,
@@ -115,17 +113,6 @@ class Guarded {
   T* data_;
 };
 
-// Half a unit in the last place of 1, relative to 1.
-template <class T>
-inline const double unit_roundoff = std::ldexp(0.5, -format_of<T>.fraction);
-
-// Every number as T has it.
-template <class T>
-Values rounded(Values x) {
-  for (double& v : x) v = number(element<T>(v));
-  return x;
-}
-
 // Uniform in [-1, 1], rounded to T so that reference and kernel start from the same numbers.
 template <class T = float>
 Values random_values(std::size_t n, unsigned seed, double scale = 1) {
@@ -151,13 +138,6 @@ void expect_near(const Guarded<T>& got, const Values& want, double tolerance, co
     if constexpr (has_two_bytes<T>) near += gap_at(want[i], format_of<T>) / 2;
     ASSERT_NEAR(number(got[i]), want[i], near) << what << " element " << i;
   }
-}
-
-// Two results in double.
-inline void expect_all_near(const Values& got, const Values& want) {
-  ASSERT_EQ(got.size(), want.size());
-  for (std::size_t i = 0; i < want.size(); ++i)
-    EXPECT_NEAR(got[i], want[i], 1e-7 * (1 + std::fabs(want[i])));
 }
 
 // f in each type that parameters, activations and gradients may have.

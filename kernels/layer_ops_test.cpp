@@ -208,26 +208,5 @@ TEST_P(LayerOps, GeluAtTheEnds) {
   });
 }
 
-// The references' gradients against finite differences: what the kernels are held against is itself
-// proven.
-TEST(Reference, LayerNormGradient) {
-  const Values x = random_values(12, 1), gain = random_values(4, 2), bias = random_values(4, 3),
-               g = random_values(12, 4);
-  const auto r = ref::layer_norm_backward(g, x, gain, ref::layer_norm(x, gain, bias).stats);
-  expect_all_near(
-      r.dx, finite_differences(
-                [&](const Values& v) { return dot(g, ref::layer_norm(v, gain, bias).out); }, x));
-  expect_all_near(
-      r.dgain, finite_differences(
-                   [&](const Values& v) { return dot(g, ref::layer_norm(x, v, bias).out); }, gain));
-  expect_all_near(
-      r.dbias, finite_differences(
-                   [&](const Values& v) { return dot(g, ref::layer_norm(x, gain, v).out); }, bias));
-}
-TEST(Reference, GeluGradient) {
-  for (double x = -6; x < 6; x += 0.37) {
-    EXPECT_NEAR(ref::gelu_slope(x), (ref::gelu(x + 1e-5) - ref::gelu(x - 1e-5)) / 2e-5, 1e-9);
-  }
-}
 }  // namespace
 }  // namespace shardmark

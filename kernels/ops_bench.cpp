@@ -90,21 +90,19 @@ void register_products(const std::string& model, std::size_t width, DType type) 
   }
 }
 
-void attention(benchmark::State& state, std::size_t heads, std::size_t head_dim, bool backward) {
-  constexpr std::size_t batch = 4, sequence = 256;
-  const std::size_t rows = batch * sequence, width = heads * head_dim;
-  const Block qkv(rows * 3 * width), out(rows * width), lse(rows * heads), grad(rows * width),
-      dqkv(rows * 3 * width);
+void attention(benchmark::State& state, bool backward, DType type) {
+  constexpr std::size_t batch = 4, sequence = 256, rows = batch * sequence;
+  const auto heads = static_cast<std::size_t>(state.range(0)),
+             head_dim = static_cast<std::size_t>(state.range(1)), size = rows * heads * head_dim;
+  const Block qkv(3 * size, type), out(size, type), lse(rows * heads), grad(size, type),
+      dqkv(3 * size, type);
   const Attention forward{qkv, out, lse, batch, sequence, heads, heads, head_dim};
   AttentionBackward back{qkv, out, lse, grad, dqkv, batch, sequence, heads, heads, head_dim, {}};
   const Block scratch(cpu::scratch_bytes(back, 1), DType::u8);
   back.scratch = scratch;
   cpu::run(forward, 1);
-  if (backward) {
-    time_flops(state, back, flops(back));
-  } else {
-    time_flops(state, forward, flops(forward));
-  }
+  const Op op = backward ? Op(back) : Op(forward);
+  time_flops(state, op, flops(op));
 }
 
 // Bytes of each operand of the ops below, and how many sets of operands take turns: > 256 MiB in
@@ -254,12 +252,13 @@ void register_all() {
   for (const bool backward : {false, true}) {
     const char* pass = backward ? "backward" : "forward";
     const auto named = [pass](const char* op) { return fmt::format("{}/{}", op, pass); };
-    RegisterBenchmark(named("attention/6x64").c_str(), [=](State& s) {
-      attention(s, 6, 64, backward);
-    })->UseManualTime();
-    RegisterBenchmark(named("attention/4x32").c_str(), [=](State& s) {
-      attention(s, 4, 32, backward);
-    })->UseManualTime();
+    for (const DType type : {DType::f32, DType::bf16}) {
+      RegisterBenchmark(fmt::format("attention/{}/{}", name(type), pass).c_str(),
+                        [=](State& s) { attention(s, backward, type); })
+          ->Args({6, 64})
+          ->Args({4, 32})
+          ->UseManualTime();
+    }
     RegisterBenchmark(named("layer_norm").c_str(), [=](State& s) { layer_norm(s, backward); })
         ->Arg(384)
         ->Arg(128);

@@ -1,6 +1,7 @@
 #pragma once
 // What should each op give? Straightforward loops in double, written from the formulas and sharing
-// nothing with the kernels; their gradients are held against finite differences in the tests of the ops.
+// nothing with the kernels; their gradients are held against finite differences in
+// ops_reference_test.cpp.
 #include "kernels/guarded.hpp"
 
 namespace shardmark::testing {

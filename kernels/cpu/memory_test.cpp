@@ -1,5 +1,5 @@
 // Do the ops on plain arrays compute what their formulas say, bit for bit where that is promised?
-// Every instruction set of this machine; the ops of models are beside kernels/, AdamW and the
+// Every instruction set of this machine; the ops of models are in *_ops_test.cpp, AdamW and the
 // reduction over ranks in update_test.cpp, conversions in cast_test.cpp.
 #include <gtest/gtest.h>
 
