@@ -5,6 +5,7 @@
 // instruction set.
 #include "attention_tile.hpp"
 #include "kernels.hpp"
+#include "vectors.hpp"
 
 namespace shardmark::cpu::SHARDMARK_ISA {
 
@@ -68,12 +69,9 @@ class QueryTile {
 
   float product_of_row(std::size_t query) const {
     const T *g = grad_ + query * group_.out_stride, *o = out_ + query * group_.out_stride;
-    Floats s = Floats{};
-    std::size_t i = 0;
-    for (; i + lanes <= group_.head_dim; i += lanes) s += load(g + i) * load(o + i);
-    float rest = 0;
-    for (; i < group_.head_dim; ++i) rest += load_one(g + i) * load_one(o + i);
-    return sum(s) + rest;
+    return sum_of_vectors(group_.head_dim, [&](std::size_t i, auto vector) {
+      return vector.from(g + i) * vector.from(o + i);
+    });
   }
 
   // Tiles of this part of the head; with one part, those of the queries stay.

@@ -1,4 +1,5 @@
-// What happens to each element alone? Sums, copies, squares. Compiled once for each instruction set.
+// What happens to each element alone? Sums, copies, squares. Compiled once for each instruction
+// set.
 #include "kernels.hpp"
 
 namespace shardmark::cpu::SHARDMARK_ISA {

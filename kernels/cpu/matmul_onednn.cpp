@@ -50,7 +50,8 @@ memory::desc row_of(const Matmul& o) {
   return {{1, n}, type_of(o), memory::dims{n, 1}};
 }
 
-// A pass of its own after the product is several times as fast in f32; in bf16 it would round twice.
+// A pass of its own after the product is several times as fast in f32; in bf16 it would round
+// twice.
 bool adds_residual_after(const Matmul& o) { return o.residual && o.a.dtype() == DType::f32; }
 bool adds_residual_within(const Matmul& o) { return o.residual && o.a.dtype() != DType::f32; }
 int residual_argument(const Matmul& o) {

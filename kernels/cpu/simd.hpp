@@ -43,12 +43,24 @@ SHARDMARK_INLINE Floats all(float x) {
   return x - Floats{};
 }  // x - 0 is x for every x, so it costs nothing
 
+// One number a lane, known when compiling: which lane goes where.
+struct Lanes {
+  alignas(64) std::int32_t at[lanes];
+  SHARDMARK_INLINE operator Ints() const { return *reinterpret_cast<const LooseInts*>(at); }
+};
+template <class F>
+constexpr Lanes lane_by_lane(F f) {
+  Lanes l{};
+  for (int i = 0; i < lanes; ++i) l.at[i] = f(i);
+  return l;
+}
+
 // Where the comparison is false, as for NaN, the second: maximum(x, y) keeps a NaN in y.
 SHARDMARK_INLINE Floats maximum(Floats x, Floats y) { return x > y ? x : y; }
 SHARDMARK_INLINE Floats minimum(Floats x, Floats y) { return x < y ? x : y; }
 SHARDMARK_INLINE Bits bits(Floats x) { return reinterpret_cast<Bits>(x); }
 SHARDMARK_INLINE Floats as_floats(Bits x) { return reinterpret_cast<Floats>(x); }
-// Said with intrinsics where the compiler would make several instructions of one.
+// By name where it is one instruction: GCC converts the halves of a vector apart.
 SHARDMARK_INLINE Bits widened(Words x) {
 #if defined(__AVX512F__)
   return reinterpret_cast<Bits>(_mm512_maskz_cvtepu16_epi32(0xffff, reinterpret_cast<__m256i>(x)));
@@ -58,11 +70,19 @@ SHARDMARK_INLINE Bits widened(Words x) {
   return __builtin_convertvector(x, Bits);
 #endif
 }
-SHARDMARK_INLINE Words narrowed(Bits x) {
 #if defined(__AVX512F__)
-  return reinterpret_cast<Words>(_mm512_maskz_cvtepi32_epi16(0xffff, reinterpret_cast<__m512i>(x)));
+inline constexpr Lanes odd_words =
+    lane_by_lane([](int i) { return i < 8 ? (4 * i + 1) | (4 * i + 3) << 16 : 0; });
+#endif
+SHARDMARK_INLINE Words upper_halves(Bits x) {
+#if defined(__AVX512F__)
+  const __m512i first = _mm512_maskz_permutexvar_epi16(
+      0xffffffff, reinterpret_cast<__m512i>(Ints(odd_words)), reinterpret_cast<__m512i>(x));
+  Words w;
+  __builtin_memcpy(&w, &first, sizeof w);
+  return w;
 #else
-  return __builtin_convertvector(x, Words);
+  return __builtin_convertvector(x >> 16, Words);
 #endif
 }
 
@@ -71,8 +91,8 @@ SHARDMARK_INLINE Words narrowed(Bits x) {
 SHARDMARK_INLINE Floats floats_of(Words x, Bf16) { return as_floats(widened(x) << 16); }
 SHARDMARK_INLINE Words words_of(Floats x, Bf16) {
   const Bits b = bits(x);
-  const Bits rounded = (b + 0x7fffu + (b >> 16 & 1u)) >> 16, quiet = b >> 16 | 0x40u;
-  return narrowed(x != x ? quiet : rounded);
+  const Bits rounded = b + 0x7fffu + (b >> 16 & 1u);
+  return upper_halves(x != x ? b | 0x400000u : rounded);
 }
 #if defined(__AVX512F__)
 SHARDMARK_INLINE Floats floats_of(Words x, F16) {
@@ -99,7 +119,7 @@ SHARDMARK_INLINE Words words_of(Floats x, F16) {
   Bits h = magnitude < 0x38800000u ? subnormal : normal;
   h = magnitude >= 0x477ff000u ? Bits{} + 0x7c00u : h;  // rounds to 2^16 or more: infinite
   h = magnitude > 0x7f800000u ? 0x7e00u | (magnitude >> 13 & 0x1ffu) : h;
-  return narrowed(sign | h);
+  return __builtin_convertvector(sign | h, Words);
 }
 SHARDMARK_INLINE Floats floats_of(Words x, F16) {
   const Bits h = widened(x), sign = (h & 0x8000u) << 16, magnitude = h & 0x7fffu;
@@ -146,18 +166,6 @@ SHARDMARK_INLINE void store_one(float* p, float x) { *p = x; }
 template <class T>
 SHARDMARK_INLINE void store_one(T* p, float x) {
   p->bits = words_of(Floats{x}, T{})[0];
-}
-
-// One number a lane, known when compiling: which lane goes where.
-struct Lanes {
-  alignas(64) std::int32_t at[lanes];
-  SHARDMARK_INLINE operator Ints() const { return *reinterpret_cast<const LooseInts*>(at); }
-};
-template <class F>
-constexpr Lanes lane_by_lane(F f) {
-  Lanes l{};
-  for (int i = 0; i < lanes; ++i) l.at[i] = f(i);
-  return l;
 }
 
 // The lanes changed places in pairs `apart` from each other.

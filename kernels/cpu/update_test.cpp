@@ -52,8 +52,8 @@ TEST_P(Update, AdamWFollowsTheFormula) {
   EXPECT_EQ(gw.values(), before);  // skipped
 }
 
-// In 2 bytes the master goes the way of an f32 weight that is given the same gradients, bit for bit,
-// and the weight is the rounded master.
+// In 2 bytes the master goes the way of an f32 weight that is given the same gradients, bit for
+// bit, and the weight is the rounded master.
 template <class T>
 void check_master(std::size_t n) {
   const Values start = random_values(n, 1);
