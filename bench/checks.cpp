@@ -46,9 +46,26 @@ bool in_rank_order(const json& record) {
 // What may differ between cells that compute the same.
 json key_of(const json& record) {
   json key = record["cell"];
-  for (const char* free : {"id", "overlap", "all_reduce", "bucket_bytes", "buckets", "prefetch",
-                           "link", "launcher", "interface", "network", "memory_limit_bytes",
-                           "memory_limit_bytes_reason", "timeout_s", "comm_timeout_s", "inject"})
+  for (const char* free : {"id",
+                           "overlap",
+                           "all_reduce",
+                           "bucket_bytes",
+                           "buckets",
+                           "prefetch",
+                           "keep_last",
+                           "persist_below",
+                           "recompute",
+                           "vocab",
+                           "config",
+                           "link",
+                           "launcher",
+                           "interface",
+                           "network",
+                           "memory_limit_bytes",
+                           "memory_limit_bytes_reason",
+                           "timeout_s",
+                           "comm_timeout_s",
+                           "inject"})
     key.erase(free);
   // Two builds, or two texts of the same name, are two experiments.
   key["commit"] = record["commit"];
@@ -147,15 +164,20 @@ void compare(const json& record, const json& with, std::vector<Finding>& finding
         fmt::format("has another gradient norm before clipping from step {} on", step));
 }
 
+bool two_bytes(const json& cell) {
+  return cell.value("precision", "fp32") != "fp32" || cell.value("reduce_dtype", "fp32") != "fp32";
+}
+
 // The same training with other roundings: losses and norms, and no parameter bit for bit.
 void compare_roughly(const json& record, const json& with, std::vector<Finding>& findings) {
   struct Tolerance {
     double first, later;  // relative: of the first step, whose weights are the same, and of others
   };
+  const Rounding& by = two_bytes(record["cell"]) ? rounding_short : rounding;
   for (const auto& [key, check, what, tolerance] :
-       {std::tuple("loss", "same_loss", "loss", Tolerance{rounding_first, rounding_loss}),
+       {std::tuple("loss", "same_loss", "loss", Tolerance{by.first, by.loss}),
         std::tuple("norm_before", "same_norms", "gradient norm before clipping",
-                   Tolerance{rounding_first, rounding_norm})}) {
+                   Tolerance{by.first, by.norm})}) {
     const json mine = record["training"].value(key, json()),
                theirs = with["training"].value(key, json());
     if (!mine.is_array() || !theirs.is_array()) continue;

@@ -60,9 +60,16 @@ void resolve_transport(const Draft& d, std::optional<int> world, Cell& cell) {
   if (world) resolve_in_world(d, *world, cell);
 }
 
+void resolve_precision(const Draft& d, Cell& cell) {
+  cell.reduce_dtype = d.reduce_dtype.value_or(usual_reduce_dtype(cell));
+  cell.loss_scale = d.loss_scale.value_or(usual_loss_scale(cell));
+  cell.loss_scale_window = d.loss_scale_window.value_or(usual_loss_scale_window(cell));
+}
+
 Cell resolved(const Draft& d, std::optional<int> world) {
   Cell cell = d.cell;
   resolve_transport(d, world, cell);
+  resolve_precision(d, cell);
   if (!d.global_batch) return cell;
   const std::int64_t shares = cell.ranks * cell.accumulate;
   if (*d.global_batch % shares != 0)
