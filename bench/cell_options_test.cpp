@@ -94,14 +94,17 @@ TEST(cell_options, patterns_freeze_by_name) {
 }
 
 TEST(cell_options, a_pattern_without_a_match_or_with_all_is_refused) {
-  EXPECT_EQ(refusal({{"--freeze", "wtr"}}),
-            "--freeze \"wtr\" matches no parameter of gpt:layers=1,width=8,heads=2; its names are "
-            "such as wte and lnf.bias; did you mean wte?");
+  EXPECT_EQ(
+      refusal({{"--freeze", "wtr"}}),
+      "--freeze \"wtr\" matches no parameter of gpt:layers=1,width=8,heads=2,tied=1; its names are "
+      "such as wte and lnf.bias; did you mean wte?");
   EXPECT_EQ(refusal({{"--freeze", "wte,layers.*"}}),
-            "--freeze \"layers.*\" matches no parameter of gpt:layers=1,width=8,heads=2; its names "
+            "--freeze \"layers.*\" matches no parameter of gpt:layers=1,width=8,heads=2,tied=1; "
+            "its names "
             "are such as wte and lnf.bias.");
   EXPECT_EQ(refusal({{"--freeze", "w*,*"}}),
-            "--freeze \"w*,*\" freezes all parameters of gpt:layers=1,width=8,heads=2, and nothing "
+            "--freeze \"w*,*\" freezes all parameters of gpt:layers=1,width=8,heads=2,tied=1, and "
+            "nothing "
             "is left to train; leave one, such as lnf.bias.");
   EXPECT_EQ(refusal({{"--freeze", "wte,"}}),
             "--freeze is \"wte,\", which has an empty entry between its commas.");
@@ -135,7 +138,7 @@ TEST(cell_options, values_that_may_not_be_are_refused) {
             "--reduce-dtype \"f32\" is unknown; it may be fp32 or bf16 or fp16; did you mean "
             "fp32?");
   EXPECT_EQ(refusal({{"--precision", "fp16"}, {"--loss-scale", "0.5"}}),
-            "--loss-scale is \"0.5\", but must be a number from 1 to 16777216.");
+            "--loss-scale is \"0.5\", but must be a number of at least 1 and at most 16777216.");
   EXPECT_EQ(refusal({{"--precision", "fp16"}, {"--loss-scale-window", "0"}}),
             "--loss-scale-window is \"0\", but must be a whole number from 1 to 1000000000.");
   EXPECT_EQ(refusal({{"--recompute", "all"}}),
@@ -198,7 +201,8 @@ TEST(cell_options, a_cells_file_is_refused_alike) {
             "a cell's \"recompute\" is true, which is of the wrong "
             "type.");
   EXPECT_EQ(sentence("loss_scale", 0.5, "fp16"),
-            "a cell's \"loss_scale\" is \"0.5\", but must be a number from 1 to 16777216.");
+            "a cell's \"loss_scale\" is \"0.5\", but must be a number of at least 1 and at most "
+            "16777216.");
   EXPECT_EQ(sentence("loss_scale", 0, "fp16"),
             "a cell's \"loss_scale\" or \"loss_scale_window\" is 0, but --precision fp16 needs "
             "both.");

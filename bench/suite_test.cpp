@@ -217,7 +217,7 @@ TEST(suites, a_bad_line_is_named_by_its_number) {
 }
 
 TEST(suites, the_ones_that_are_carried_can_be_run) {
-  for (const char* name : {"default", "smoke", "wires"})
+  for (const char* name : {"default", "smoke", "wires", "precision"})
     EXPECT_GE(load_suite(name, {}).cells.size(), 6u) << name;
   EXPECT_NE(refused([] { load_suite("smok", {}); }).find("did you mean smoke?"), std::string::npos);
 }
