@@ -121,9 +121,6 @@ TEST(cell_options, what_does_not_fit_together_is_refused) {
             "scaled.");
   EXPECT_EQ(refusal({{"--loss-scale-window", "10"}}),
             "--loss-scale-window 10 is for --precision fp16; the loss of fp32 is not scaled.");
-  EXPECT_EQ(refusal({{"--comm", "mpi"}, {"--collectives", "library"}, {"--precision", "bf16"}}),
-            "--collectives library cannot add --reduce-dtype bf16: MPI has no such type; it may be "
-            "fp32, or collectives ring.");
   for (const char* type : {"fp32", "bf16", "fp16"}) {
     EXPECT_EQ(refusal({{"--precision", type}}), "");
     EXPECT_EQ(refusal({{"--precision", type}, {"--reduce-dtype", "bf16"}}), "");

@@ -30,11 +30,6 @@ void check_precision(const Cell& c) {
   if (scaled && (c.loss_scale == 0 || c.loss_scale_window == 0))
     throw InputError(
         "a cell's \"loss_scale\" or \"loss_scale_window\" is 0, but --precision fp16 needs both.");
-  if (c.reduce_dtype != "fp32" && c.collectives == "library")
-    throw InputError(
-        fmt::format("--collectives library cannot add --reduce-dtype {}: MPI has no such type; it "
-                    "may be fp32, or collectives ring.",
-                    c.reduce_dtype));
 }
 
 std::vector<bool> frozen_by(const std::vector<std::string>& patterns, const Architecture& a) {

@@ -173,7 +173,11 @@ json reduction_of(const Training& t) {
       out["mean_applied"] = "at the last hop, before its rounding";
       break;
     case Collectives::library:
-      out["accumulates_in"] = "whatever the MPI library adds in";
+      out["accumulates_in"] =
+          t.options.precision.wire == DType::f32
+              ? "f32, in the MPI library's order"
+              : "f32 at each addition, which rounds to the type that travels, in the MPI library's "
+                "order";
       out["mean_applied"] = "to the library's sum, behind its rounding";
       break;
   }

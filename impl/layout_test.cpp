@@ -116,6 +116,26 @@ TEST(Layout, OddShapesAreLegal) {
         }
 }
 
+// 266,240 = 768 * 346.67, and a rank owns multiples of 8, here 352: 756 whole parts, 128 elements of the next, and 11 ranks that own padding alone.
+TEST(Layout, PaddingMayLeaveTrailingRanksWithNothing) {
+  const Architecture a = units({{266'240}});
+  std::size_t all = 0, without = 0;
+  for (int r = 0; r < 768; ++r) {
+    const Layout l(a, {}, 768, r, true);
+    ASSERT_EQ(l.segments(), 1);
+    EXPECT_EQ(l[0].cut, 352u);
+    const Range mine = l.owned(0);
+    EXPECT_EQ(mine.begin, static_cast<std::size_t>(r) * 352);
+    const std::size_t real =
+        mine.begin >= 266'240 ? 0 : std::min<std::size_t>(352, 266'240 - mine.begin);
+    EXPECT_TRUE(r != 756 || real == 128);
+    all += real;
+    without += real == 0;
+  }
+  EXPECT_EQ(all, 266'240u);
+  EXPECT_EQ(without, 11u);
+}
+
 TEST(Layout, TheTextbookCountsNoPadding) {
   const Architecture a = units({{5}, {7}});
   const Layout l(a, {}, 4, 0, false);

@@ -217,6 +217,7 @@ void RankRun::collect() {
     if (options_.precision.loss_scaling) report_.loss_scale.push_back(norms[i + 2]);
     if (!std::isfinite(norms[i])) ++report_.skipped_steps;
   }
+  check_loss_scale();
   for (const auto& [what, peak] : device_.memory().ledger().peaks()) {
     const bool passing = what.first == Tag::bucket || what.first == Tag::gathered ||
                          what.first == Tag::staging || what.first == Tag::activation;
@@ -227,6 +228,20 @@ void RankRun::collect() {
   report_.moved_witness = comm_->moved_witness();
   report_.host = host_name();
   if (!training_.interface.empty()) report_.interface_mtu = mtu_of(training_.interface);
+}
+
+// With the smallest scale that is allowed there is nothing left to try.
+void RankRun::check_loss_scale() {
+  const auto& scaling = options_.precision.loss_scaling;
+  for (std::size_t i = 0; i < report_.loss_scale.size(); ++i) {
+    const float floor = scaling->floor;
+    if (std::isfinite(report_.norm_before[i]) || report_.loss_scale[i] > floor) continue;
+    world_.activity().step = static_cast<int>(i);
+    throw Error(
+        fmt::format("the loss scale has fallen to its floor, {}, and gradients still are not "
+                    "finite in f16: train in bf16 or fp32, or with a lower learning rate",
+                    floor));
+  }
 }
 
 // A hash over every parameter as fp32, one after another; what is not stored has none. all: where

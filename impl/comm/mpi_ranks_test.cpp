@@ -137,6 +137,27 @@ TEST(Mpi, TrainsAsThreadRanksDoOnTheSameRing) {
   });
 }
 
+// Small whole numbers are exact in every type, however sums are made and wherever they are rounded.
+TEST(Mpi, AddsTwoByteNumbers) {
+  on_all_ways([](mpi::Group& g, Device& d, Communicator& comm, const Way&) {
+    for (const DType wire : {DType::bf16, DType::f16})
+      for (const std::size_t n : {std::size_t{1}, std::size_t{1001}, std::size_t{100'003}}) {
+        const Buffer b = filled(d, g.rank(), n);
+        (void)comm.all_reduce(b.view(), {Reduce::Op::sum, wire}, 0, Event::none());
+        d.drain();
+        EXPECT_EQ(first_wrong(b.view(), g.size(), 0), n) << name(wire);
+        const std::size_t part = n, all = n * static_cast<std::size_t>(g.size());
+        const Buffer whole = filled(d, g.rank(), all), mine = filled(d, g.rank(), part);
+        (void)comm.reduce_scatter(whole.view(), mine.view(), {Reduce::Op::sum, wire}, 0,
+                                  Event::none());
+        d.drain();
+        EXPECT_EQ(first_wrong(mine.view(), g.size(), part * static_cast<std::size_t>(g.rank())),
+                  part)
+            << name(wire);
+      }
+  });
+}
+
 TEST(Mpi, TheLibraryTrainsTheSameModelUpToRounding) {
   on_groups([](mpi::Group& g) {
     Training t = tiny("zero1", g.size());

@@ -67,6 +67,7 @@ class Watchdog {
 class LibraryCommunicator final : public HostCommunicator {
  public:
   LibraryCommunicator(Device&, World&, MPI_Comm, double timeout_s);
+  ~LibraryCommunicator() override;
   std::uint64_t moved_bytes() const override { return 0; }
   std::string_view moved_witness() const override { return ""; }  // what it moves, it keeps
 
@@ -75,7 +76,10 @@ class LibraryCommunicator final : public HostCommunicator {
   void reduce_scatter_here(View whole, View mine, Reduce::Op) override;
   void all_gather_here(ConstView mine, View whole) override;
 
+  MPI_Op sum_of(DType) const;
+
   MPI_Comm comm_;
+  MPI_Op add_bf16_ = MPI_OP_NULL, add_f16_ = MPI_OP_NULL;
   Watchdog watchdog_;
 };
 

@@ -91,6 +91,50 @@ TEST_P(Threads, ReduceScatterThenAllGatherIsAllReduce) {
         });
 }
 
+TEST_P(Threads, TwoByteNumbersTravelAndAdd) {
+  const int n = GetParam();
+  const std::size_t part = 1001, count = part * static_cast<std::size_t>(n);
+  for (const ThreadRanks& how : ways(n))
+    for (const DType wire : {DType::bf16, DType::f16})
+      on_all_ranks(how, [&](const Rank& g) {
+        const std::size_t begin = static_cast<std::size_t>(g.comm.rank()) * part;
+        const Buffer whole = filled(g, count), mine = filled(g, part);
+        const Event reduced = g.comm.reduce_scatter(whole.view(), mine.view(),
+                                                    {Reduce::Op::sum, wire}, 0, Event::none());
+        (void)g.comm.all_gather(mine.view(), whole.view(), 0, reduced);
+        (void)g.comm.all_reduce(whole.view(), {Reduce::Op::mean, wire}, 0, Event::none());
+        g.device.drain();
+        EXPECT_EQ(first_wrong(mine.view(), n, begin), part) << n << " ranks in " << name(wire);
+        if ((n & (n - 1)) == 0) {  // else the mean of n times a number is rounded
+          EXPECT_EQ(first_wrong(whole.view(), n), count) << n << " ranks in " << name(wire);
+        }
+        EXPECT_EQ(g.comm.traffic().at({Verb::reduce_scatter, wire}).payload, 2 * count);
+      });
+}
+
+// 1 and three times a quarter of the last place behind it. One rounding at the end gives the next
+// number; on the ring each hop rounds, and the quarters are lost where the 1 comes before them.
+TEST(TwoBytes, AreRoundedOnceInMemoryAndAtEachHopOfARing) {
+  constexpr std::size_t part = 16;
+  const float quarter = 0x1p-9f, next = 1 + 0x1p-7f;
+  for (const auto made_by : {Collectives::memory, Collectives::ring}) {
+    ThreadRanks how = ranks_of(4);
+    how.collectives = made_by;
+    on_all_ranks(how, [&](const Rank& g) {
+      const Buffer whole = filled(g, 4 * part), mine = filled(g, part);
+      for (float& x : whole.view().host<float>()) x = g.comm.rank() == 1 ? 1 : quarter;
+      (void)g.comm.reduce_scatter(whole.view(), mine.view(), {Reduce::Op::sum, DType::bf16}, 0,
+                                  Event::none());
+      g.device.drain();
+      // Part r is first rank r + 1's, then goes around and ends with rank r.
+      const bool one_comes_last = g.comm.rank() == 1;
+      const float want = made_by == Collectives::memory || one_comes_last ? next : 1;
+      for (const float x : mine.view().host<float>())
+        ASSERT_EQ(x, want) << "rank " << g.comm.rank();
+    });
+  }
+}
+
 TEST_P(Threads, AddsToWhatIsThereAndTakesTheMean) {
   const int n = GetParam();
   const std::size_t part = 64, count = part * static_cast<std::size_t>(n);

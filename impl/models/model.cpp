@@ -125,26 +125,20 @@ std::size_t Model::largest_scratch(const Architecture& a, const Options& o,
 
 namespace {
 
-// The most that activations take, in the parameter's type and in f32: what forward() and backward()
-// take and give back, in their order.
-struct ActivationPeaks {
-  double values = 0, statistics = 0;
-  double values_now = 0, statistics_now = 0;
-  void add(double v, double s) {
-    values = std::max(values, values_now += v);
-    statistics = std::max(statistics, statistics_now += s);
-  }
-};
-
-ActivationPeaks activation_peaks(const Architecture& a, const Options& o) {
+// The most that activations take at once, by type: what forward() and backward() take and give back,
+// in their order.
+std::map<DType, double> activation_peaks(const Architecture& a, const Options& o) {
   const std::vector<Passes> passes = passes_of(a, o);
-  ActivationPeaks peaks;
+  std::map<DType, double> now, most;
+  const auto change = [&](DType t, double elements) {
+    most[t] = std::max(most[t], now[t] += elements);
+  };
   const auto own = [&](std::size_t u, double sign) {
-    peaks.add(sign * static_cast<double>(a.units[u].activation),
-              sign * static_cast<double>(a.units[u].statistics));
+    change(o.precision.parameter, sign * static_cast<double>(a.units[u].activation));
+    change(DType::f32, sign * static_cast<double>(a.units[u].statistics));
   };
   const auto handed_on = [&](std::size_t u, double sign) {
-    peaks.add(sign * static_cast<double>(a.units[u].handed_on), 0);
+    change(o.precision.parameter, sign * static_cast<double>(a.units[u].handed_on));
   };
   for (std::size_t u = 0; u < a.units.size(); ++u) {
     handed_on(u, 1), own(u, 1);
@@ -157,16 +151,15 @@ ActivationPeaks activation_peaks(const Architecture& a, const Options& o) {
     own(u, -1);
     if (u > 0) handed_on(u - 1, -1);
   }
-  return peaks;
+  return most;
 }
 
 }  // namespace
 
 void Model::claim(Claim& c, const Architecture& a, const Options& o,
                   const ScratchBytes& scratch_bytes) {
-  const ActivationPeaks activation = activation_peaks(a, o);
-  c.hold(Tag::activation, o.precision.parameter, activation.values);
-  c.hold(Tag::activation, DType::f32, activation.statistics);
+  for (const auto& [type, elements] : activation_peaks(a, o))
+    c.hold(Tag::activation, type, elements);
   c.hold(Tag::workspace, DType::i32, 2.0 * static_cast<double>(a.rows));
   c.hold(Tag::workspace, o.precision.parameter, static_cast<double>(a.workspace));
   c.hold(Tag::workspace, DType::f32, static_cast<double>(a.tables));

@@ -25,20 +25,25 @@ class OneWorld final : public World {
   int size_, rank_;
 };
 
+// Which parameters are not trained: none, here and there, or all of the first units.
+enum class Frozen { none, third, prefix };
+
 struct Case {
   std::string model, strategy;
   int ranks = 2, rank = 0;
   bool overlap = true;
   Options options;
+  Frozen frozen = Frozen::none;
 };
 
 std::string name_of(const Case& c) {
   const Options& o = c.options;
   return fmt::format(
-      "{} {} N={} rank {} overlap {} k={} bucket {} buckets {} clip {} wire {} prefetch {} "
-      "keep_last {} persist {} frozen {}",
+      "{} {} N={} rank {} overlap {} k={} bucket {} buckets {} clip {} in {} wire {} recompute {} "
+      "prefetch {} keep_last {} persist {} frozen {}",
       c.model, c.strategy, c.ranks, c.rank, c.overlap, o.accumulate, o.bucket_elements, o.buckets,
-      o.clip, name(o.precision.wire), o.prefetch, o.keep_last, o.persist_below, o.frozen.size());
+      o.clip, name(o.precision.parameter), name(o.precision.wire), static_cast<int>(o.recompute),
+      o.prefetch, o.keep_last, o.persist_below, static_cast<int>(c.frozen));
 }
 
 std::string differences(const Claim& claim, const MemoryLedger& held, const TrafficLedger& before,
@@ -82,10 +87,8 @@ std::string run(const Case& c) {
   const Architecture a = make_architecture(c.model, sequence, batch);
   Options o = c.options;
   o.steps = 3;
-  if (!o.frozen.empty()) {  // every third parameter
-    o.frozen.assign(a.parameters.size(), false);
-    for (std::size_t i = 0; i < o.frozen.size(); i += 3) o.frozen[i] = true;
-  }
+  for (std::size_t i = 0; i < a.parameters.size() && c.frozen != Frozen::none; ++i)
+    o.frozen.push_back(c.frozen == Frozen::third ? i % 3 == 0 : i < a.parameters.size() / 2);
   const Layout layout(a, o, c.ranks, c.rank, entry.by_unit);
   DryDevice device(c.overlap);
   OneWorld world(c.ranks, c.rank);
@@ -93,7 +96,9 @@ std::string run(const Case& c) {
   Rank rank{world, comm, device};
   const auto model = make_model(rank, c.model, a, o, sequence, batch);
   const auto strategy = entry.make(rank, *model, layout, o);
+  model->scale_loss_by(strategy->norm().control());
   strategy->parameters().initialize(a, 1);
+  strategy->optimizer().initialize(a, 1);
   device.drain();
   Claim claim = entry.claim(layout, o);
   Model::claim(claim, a, o, [](const Op&) { return std::size_t{0}; });
@@ -107,7 +112,7 @@ std::string run(const Case& c) {
     strategy->step({step, micros});
     wrong += differences(claim, device.memory().ledger(), before, comm.traffic());
     for (Tag t : {Tag::bucket, Tag::gathered, Tag::staging, Tag::activation})
-      for (DType d : {DType::f32, DType::bf16, DType::f64})
+      for (DType d : {DType::f32, DType::bf16, DType::f16, DType::f64})
         if (device.memory().ledger().live({t, d}))
           wrong += fmt::format("\n  {} is left over", name(t));
   }
@@ -136,7 +141,7 @@ TEST_P(DryStep, BytesCallsAndOrderAreAsClaimedForAnyRanks) {
              {std::size_t{0}, std::size_t{1}, std::size_t{700}, std::size_t{100'000'000}}) {
           if (ranks > 100 && bucket == 1)
             continue;  // a thousand ranks times a thousand segments: slow, and says no more
-          Case c{model, "", ranks, ranks / 2, overlap, {}};
+          Case c{model, "", ranks, ranks / 2, overlap, {}, Frozen::none};
           c.options.bucket_elements = bucket;
           c.options.clip = 1;
           expect_right(c);
@@ -144,22 +149,42 @@ TEST_P(DryStep, BytesCallsAndOrderAreAsClaimedForAnyRanks) {
   EXPECT_EQ(failures_, 0) << "of " << cases_;
 }
 
+// Parameters in one type, gradients reduced in another.
+const std::pair<DType, DType> types[] = {{DType::f32, DType::f32},   {DType::f32, DType::bf16},
+                                         {DType::bf16, DType::bf16}, {DType::bf16, DType::f32},
+                                         {DType::f16, DType::f16},   {DType::f16, DType::f32}};
+
 TEST_P(DryStep, EveryOptionChangesClaimAndMeasurementAlike) {
-  for (int k : {1, 3})
-    for (int buckets : {1, 2, 3})
-      for (bool frozen : {false, true})
-        for (DType wire : {DType::f32, DType::bf16})
-          for (double clip : {0.0, 1.0})
+  for (const auto& [all, wire] : types)
+    for (int k : {1, 3})
+      for (int buckets : {1, 2, 3})
+        for (Frozen frozen : {Frozen::none, Frozen::third, Frozen::prefix})
+          for (Recompute recompute : {Recompute::none, Recompute::unit}) {
+            Case c{"gpt:layers=3,width=8,heads=2", "", 5, 1, true, {}, frozen};
+            c.options.precision = precision_in(all, wire);
+            c.options.accumulate = k, c.options.buckets = buckets;
+            c.options.clip = k == 1 ? 1 : 0, c.options.recompute = recompute;
+            c.options.bucket_elements = 900;
+            expect_right(c);
+          }
+  EXPECT_EQ(failures_, 0) << "of " << cases_;
+}
+
+TEST_P(DryStep, EveryWayToGatherIsAsClaimed) {
+  for (const char* model : {"gpt:layers=3,width=8,heads=2", "mlp:layers=3,width=12"})
+    for (const auto& [all, wire] : {types[0], types[3]})
+      for (int k : {1, 3})
+        for (Frozen frozen : {Frozen::none, Frozen::third, Frozen::prefix})
+          for (Recompute recompute : {Recompute::none, Recompute::unit})
             for (int prefetch : by_unit() ? std::vector{0, 1, 2, 9} : std::vector{1})
               for (bool keep : by_unit() ? std::vector{false, true} : std::vector{true})
                 for (std::size_t persist :
                      by_unit() ? std::vector<std::size_t>{0, 30} : std::vector<std::size_t>{0}) {
-                  Case c{"gpt:layers=3,width=8,heads=2", "", 5, 1, true, {}};
-                  c.options.accumulate = k, c.options.buckets = buckets, c.options.clip = clip;
-                  c.options.precision.wire = wire, c.options.prefetch = prefetch,
-                  c.options.keep_last = keep;
-                  c.options.persist_below = persist, c.options.bucket_elements = 900;
-                  if (frozen) c.options.frozen = {true};
+                  Case c{model, "", 5, 1, true, {}, frozen};
+                  c.options.precision = precision_in(all, wire);
+                  c.options.accumulate = k, c.options.recompute = recompute;
+                  c.options.prefetch = prefetch, c.options.keep_last = keep;
+                  c.options.persist_below = persist;
                   expect_right(c);
                 }
   EXPECT_EQ(failures_, 0) << "of " << cases_;

@@ -1,0 +1,121 @@
+// Do all strategies train the same model in 2-byte types too? Held against ddp bit for bit, weights
+// and the f32 weights behind them; and against fp32, which they must follow.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "impl/strategies/strategy.hpp"
+#include "impl/train.hpp"
+
+namespace shardmark {
+namespace {
+
+Training tiny(const std::string& strategy, int ranks, DType type, DType wire) {
+  Training t;
+  t.model = "gpt:layers=2,width=16,heads=2", t.strategy = strategy, t.ranks = ranks;
+  t.batch = 2, t.sequence = 8, t.warmup = 1, t.steps = 3;
+  t.options.precision = precision_in(type, wire);
+  t.options.bucket_elements = 600, t.options.clip = 0.5, t.options.adam.lr = 0.01f;
+  for (int i = 0; i < 4000; ++i)
+    t.corpus.push_back(static_cast<std::uint8_t>(32 + (i * i / 7 + i % 13 * 5) % 90));
+  t.keep_parameters = true, t.comm_timeout_s = 20;
+  return t;
+}
+
+// Where the norm's squares are added in another order the coefficient may differ in its last bit,
+// and a 2-byte weight is then rounded the other way: so the f32 weights are what must agree.
+void expect_same(const TrainingReport& a, const TrainingReport& b, const std::string& what) {
+  for (std::size_t r = 0; r < b.ranks.size(); ++r) {
+    EXPECT_EQ(b.ranks[0].parameters, b.ranks[r].parameters) << what << ", rank " << r;
+    EXPECT_EQ(b.ranks[0].masters, b.ranks[r].masters) << what << ", rank " << r;
+    EXPECT_EQ(a.ranks[0].masters, b.ranks[r].masters) << what << ", rank " << r;
+    EXPECT_EQ(a.ranks[r].loss, b.ranks[r].loss) << what << ", rank " << r;
+    EXPECT_EQ(a.ranks[0].loss_scale, b.ranks[r].loss_scale) << what << ", rank " << r;
+  }
+}
+
+const std::pair<DType, DType> types[] = {{DType::bf16, DType::bf16},
+                                         {DType::bf16, DType::f32},
+                                         {DType::f16, DType::f16},
+                                         {DType::f16, DType::f32}};
+
+class TwoBytes : public testing::TestWithParam<std::string> {};
+
+TEST_P(TwoBytes, EveryStrategyGivesDdpsBits) {
+  for (const auto& [type, wire] : types)
+    for (const int ranks : {1, 2, 3, 8}) {
+      const TrainingReport ddp = train(tiny("ddp", ranks, type, wire));
+      ASSERT_EQ(ddp.ranks[0].masters.size(), ddp.ranks[0].parameters.size());
+      for (const bool overlap : {false, true}) {
+        Training t = tiny(GetParam(), ranks, type, wire);
+        t.overlap = overlap;
+        expect_same(
+            ddp, train(t),
+            fmt::format("{} in {} N={} overlap {}", t.strategy, name(type), ranks, overlap));
+      }
+    }
+}
+
+TEST_P(TwoBytes, MicroStepsAddUpAlikeAndRecomputingChangesNothing) {
+  const bool every_micro_step = GetParam().starts_with("zero2") || GetParam() == "zero3";
+  for (const auto& [type, wire] : types)
+    for (const Recompute recompute : {Recompute::none, Recompute::unit}) {
+      Training same = tiny(every_micro_step ? "zero2" : "ddp", 3, type, wire);
+      Training t = tiny(GetParam(), 3, type, wire);
+      same.options.accumulate = t.options.accumulate = 2;
+      t.options.recompute = recompute;
+      expect_same(train(same), train(t), fmt::format("{} in {} k=2", t.strategy, name(type)));
+    }
+}
+
+// A weight is its master, rounded; and the loss follows that of fp32.
+TEST_P(TwoBytes, FollowFp32) {
+  const TrainingReport fp32 = train(tiny(GetParam(), 2, DType::f32, DType::f32));
+  EXPECT_TRUE(fp32.ranks[0].masters.empty());
+  for (const auto& [type, wire] : types) {
+    const RankReport r = train(tiny(GetParam(), 2, type, wire)).ranks[0];
+    const float last_place = type == DType::bf16 ? 0x1p-9f : 0x1p-12f;
+    for (std::size_t i = 0; i < r.parameters.size(); ++i)
+      ASSERT_NEAR(r.parameters[i], r.masters[i], std::abs(r.masters[i]) * last_place + 1e-7f);
+    for (std::size_t step = 0; step < r.loss.size(); ++step) {
+      EXPECT_NEAR(r.loss[step] / fp32.ranks[0].loss[step], 1, 0.01) << name(type) << step;
+      EXPECT_NEAR(r.norm_before[step] / fp32.ranks[0].norm_before[step], 1, 0.05) << name(type);
+    }
+  }
+}
+
+// 2^24 times the gradients of this model do not fit f16: the scale falls by half until they do.
+TEST_P(TwoBytes, AScaleThatIsTooLargeFallsUntilGradientsFit) {
+  Training t = tiny(GetParam(), 2, DType::f16, DType::f16);
+  t.steps = 14;
+  t.options.precision.loss_scaling = LossScaling{0x1p24f, 1, 2000};
+  const RankReport r = train(t).ranks[0];
+  EXPECT_GT(r.skipped_steps, 2);
+  EXPECT_LT(r.skipped_steps, 13);
+  ASSERT_EQ(r.loss_scale.size(), r.loss.size());
+  for (std::size_t i = 0; i + 1 < r.loss_scale.size(); ++i)
+    EXPECT_EQ(r.loss_scale[i + 1],
+              std::isfinite(r.norm_before[i]) ? r.loss_scale[i] : r.loss_scale[i] / 2);
+  EXPECT_LT(r.loss.back(), r.loss.front());
+  t.options.precision.loss_scaling->floor = 0x1p23f;
+  try {
+    train(t);
+    ADD_FAILURE() << "trained on";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("the loss scale has fallen to its floor, 8388608"),
+              std::string::npos)
+        << e.what();
+  }
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const auto& [name, entry] : strategies()) all.push_back(name);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(AllStrategies, TwoBytes, testing::ValuesIn(names()),
+                         [](const auto& i) { return i.param; });
+
+}  // namespace
+}  // namespace shardmark
