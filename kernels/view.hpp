@@ -5,6 +5,7 @@
 #include <span>
 
 #include "error.hpp"
+#include "half.hpp"
 #include "profilers/words.hpp"
 
 namespace shardmark {
@@ -23,6 +24,8 @@ template <class T>
 constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, double>) return DType::f64;
   if constexpr (std::is_same_v<T, float>) return DType::f32;
+  if constexpr (std::is_same_v<T, Bf16>) return DType::bf16;
+  if constexpr (std::is_same_v<T, F16>) return DType::f16;
   if constexpr (std::is_same_v<T, std::int32_t>) return DType::i32;
   if constexpr (std::is_same_v<T, std::uint8_t>) return DType::u8;
 }

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "impl/models/gpt.hpp"
+#include "impl/models/forms.hpp"
 #include "impl/models/products.hpp"
 
 namespace shardmark {
@@ -15,7 +15,7 @@ class Builder {
   explicit Builder(const GptShape& s) : s_(s) {}
 
   Architecture build() {
-    a_.name = form();
+    a_.name = form_of(s_);
     a_.rows = s_.rows();
     // Gradients: of the residual stream, a wide one, a narrow one.
     a_.workspace = a_.rows * (2 * s_.width + std::max(s_.inner, 3 * s_.width));
@@ -26,10 +26,6 @@ class Builder {
   }
 
  private:
-  std::string form() const {
-    return fmt::format("gpt:layers={},width={},heads={},tied={}", s_.layers, s_.width, s_.heads,
-                       s_.tied ? 1 : 0);
-  }
   int parameter(std::string name, std::size_t size, Init init) {
     a_.parameters.push_back({std::move(name), size, init});
     return static_cast<int>(a_.parameters.size()) - 1;

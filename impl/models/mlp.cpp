@@ -1,4 +1,4 @@
-#include "impl/models/mlp.hpp"
+#include "impl/models/forms.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@ namespace shardmark {
 
 Architecture mlp_architecture(const MlpShape& s) {
   Architecture a;
-  a.name = fmt::format("mlp:layers={},width={}", s.layers, s.width);
+  a.name = form_of(s);
   a.rows = s.rows();
   a.workspace = 2 * s.rows() * s.width;  // the gradient of one layer's input and of the next
   for (std::size_t i = 0; i < s.layers; ++i) {

@@ -2,12 +2,11 @@
 // Which models are there? Presets, and the free forms that they are short for.
 #include <memory>
 #include <span>
+#include <variant>
 
-#include "impl/models/model.hpp"
+#include "impl/models/forms.hpp"
 
 namespace shardmark {
-
-inline constexpr std::size_t vocabulary = 256;  // models read and predict bytes
 
 struct Preset {
   std::string name, form, summary;
@@ -19,8 +18,10 @@ struct FreeForm {
 std::span<const FreeForm> free_forms();
 
 // model: a preset ("gpt-nano") or a free form ("gpt:layers=4,width=256,heads=8",
-// "mlp:layers=3,width=1024"). Throws InputError in one sentence where it is neither, or where its
-// figures do not fit each other.
+// "llama:layers=4,width=256,heads=8,kv_heads=2", "mlp:layers=3,width=1024"). All three throw
+// InputError in one sentence where it is neither, or where its figures do not fit each other.
+using ModelShape = std::variant<GptShape, LlamaShape, MlpShape>;
+ModelShape shape_of(const std::string& model, std::size_t sequence, std::size_t batch = 1);
 Architecture make_architecture(const std::string& model, std::size_t sequence,
                                std::size_t batch = 1);
 // The same, together with what runs it; architecture and options must outlive the model.

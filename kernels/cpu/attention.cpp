@@ -9,12 +9,17 @@ namespace shardmark::cpu::SHARDMARK_ISA {
 
 namespace {
 
-// 64 queries of one head; `part` columns of the head at a time.
-template <int part>
+// 64 queries of one head; `part` columns of the head at a time, and `parts` parts of the output,
+// from column `from` on.
+template <class T, int part, int parts>
 class QueryTile {
  public:
-  QueryTile(const AttentionHead& head, std::size_t begin)
-      : head_(head), begin_(begin), count_(at_most(head.sequence - begin, tile_queries)) {
+  QueryTile(const AttentionHead<T>& head, std::size_t begin, std::size_t from)
+      : head_(head),
+        begin_(begin),
+        count_(at_most(head.sequence - begin, tile_queries)),
+        from_(from),
+        width_(at_most(head.head_dim - from, part * parts)) {
     for (int v = 0; v < query_vectors; ++v) {
       most_[v] = all(-__builtin_inff());
       total_[v] = Floats{};
@@ -97,19 +102,19 @@ class QueryTile {
   }
 
   void gather(std::size_t key, std::size_t keys) {
-    for (std::size_t d = 0; d < head_.head_dim; d += part) {
-      const std::size_t columns = at_most(head_.head_dim - d, part);
-      load_rows<part>(values_, head_.v + key * head_.stride + d, head_.stride, keys, columns, keys);
-      if (key > 0 && head_.head_dim > part) fetch(d, columns);
-      if (key > 0) scale_rows(rescale_, columns);
+    for (std::size_t d = 0; d < width_; d += part) {
+      const std::size_t columns = at_most(width_ - d, part);
+      load_rows<part>(values_, head_.v + key * head_.stride + from_ + d, head_.stride, keys,
+                      columns, keys);
+      float* out = out_ + d * tile_queries;
+      if (key > 0) scale_rows(out, rescale_, columns);
       const int vectors = static_cast<int>(up(columns, lanes) / lanes);
       for (std::size_t q = 0; q < count_; q += block_rows) {
         const std::size_t seen =
             at_most(begin_ + q + block_rows - key, keys);  // later keys have probability 0
-        block_row<1, tile_queries, part>(seen, scores_ + q, values_, out_ + q * part, part, key > 0,
+        block_row<1, tile_queries, part>(seen, scores_ + q, values_, out + q * part, part, key > 0,
                                          0, vectors);
       }
-      if (head_.head_dim > part) put(d, columns);
     }
   }
 
@@ -119,54 +124,56 @@ class QueryTile {
       store(inverses + v * lanes, 1.0f / total_[v]);
       const Floats lse = most_[v] * 0.6931471806f + log(total_[v]);
       const std::size_t q = static_cast<std::size_t>(v * lanes);
-      if (q < count_) store_first(head_.lse_written + begin_ + q, lse, at_most(count_ - q, lanes));
+      if (q < count_) store_first(head_.lse + begin_ + q, lse, at_most(count_ - q, lanes));
     }
-    for (std::size_t d = 0; d < head_.head_dim; d += part) {
-      const std::size_t columns = at_most(head_.head_dim - d, part);
-      if (head_.head_dim > part) fetch(d, columns);
-      scale_rows(inverses, columns);
-      put(d, columns);
+    for (std::size_t d = 0; d < width_; d += part) {
+      const std::size_t columns = at_most(width_ - d, part);
+      float* out = out_ + d * tile_queries;
+      scale_rows(out, inverses, columns);
+      store_rows<part>(head_.out + begin_ * head_.out_stride + from_ + d, out, head_.out_stride,
+                       count_, columns);
     }
   }
 
-  void scale_rows(const float* by, std::size_t columns) {
+  void scale_rows(float* out, const float* by, std::size_t columns) {
     for (std::size_t q = 0; q < count_; ++q) {
       const Floats f = all(by[q]);
-      float* row = out_ + q * part;
+      float* row = out + q * part;
       for (std::size_t c = 0; c < columns; c += lanes) store(row + c, load(row + c) * f);
     }
   }
-  // A head wider than one part keeps its sums in `out` itself between tiles of keys.
-  void fetch(std::size_t d, std::size_t columns) {
-    load_rows<part>(out_, head_.out_written + begin_ * head_.out_stride + d, head_.out_stride,
-                    count_, columns, count_);
-  }
-  void put(std::size_t d, std::size_t columns) {
-    store_rows<part>(head_.out_written + begin_ * head_.out_stride + d, out_, head_.out_stride,
-                     count_, columns);
-  }
 
-  const AttentionHead& head_;
-  std::size_t begin_, count_;
+  const AttentionHead<T>& head_;
+  std::size_t begin_, count_, from_, width_;
   Floats most_[query_vectors], total_[query_vectors];
   alignas(64) float rescale_[tile_queries];
   alignas(64) float queries_[part * tile_queries];      // (part, queries)
   alignas(64) float keys_[tile_keys * part];            // (keys, part)
   alignas(64) float values_[tile_keys * part];          // (keys, part)
   alignas(64) float scores_[tile_keys * tile_queries];  // (keys, queries)
-  alignas(64) float out_[tile_queries * part];          // (queries, part)
+  alignas(64) float out_[parts * tile_queries * part];  // (parts, queries, part)
 };
 
 }  // namespace
 
-void attention(const AttentionHead& head) {
+template <class T>
+void attention(const AttentionHead<T>& head) {
+  constexpr int parts = 4;
   for (std::size_t q = 0; q < head.sequence; q += tile_queries) {
     if (head.head_dim <= 32) {
-      QueryTile<32>(head, q).run();
+      QueryTile<T, 32, 1>(head, q, 0).run();
+    } else if (head.head_dim <= 64) {
+      QueryTile<T, 64, 1>(head, q, 0).run();
     } else {
-      QueryTile<64>(head, q).run();
+      // The sums of the output are f32 until they are whole. Of a head wider than fits, the
+      // probabilities are computed again for the columns behind.
+      for (std::size_t from = 0; from < head.head_dim; from += 64 * parts)
+        QueryTile<T, 64, parts>(head, q, from).run();
     }
   }
 }
+template void attention(const AttentionHead<float>&);
+template void attention(const AttentionHead<Bf16>&);
+template void attention(const AttentionHead<F16>&);
 
 }  // namespace shardmark::cpu::SHARDMARK_ISA

@@ -1,7 +1,7 @@
 // What flows back through causal self-attention? Probabilities are computed again from the kept
 // log-sum-exp, tile by tile (Dao et al. 2022, algorithm 4): with p the probabilities and g the
 // gradient of the output, dv = p^T g, ds = p (g v^T - rowsum(g out)) / sqrt(head_dim), dq = ds k,
-// dk = ds^T q. Compiled once for each instruction set.
+// dk = ds^T q. dk and dv are summed over the query heads of a group. Compiled once for each instruction set.
 #include "attention_tile.hpp"
 #include "kernels.hpp"
 
@@ -11,19 +11,44 @@ namespace {
 
 constexpr float log2_of_e = 1.442695041f;
 
+// Sums of a gradient in f32: (parts, rows, part). Rows and columns that fill no tile are there, so
+// that a block is always whole.
+template <int part>
+struct Sums {
+  float* at;
+  std::size_t rows;
+  float* block(std::size_t row, std::size_t column) const {
+    return at + column * rows + row * part;
+  }
+  template <class T>
+  void put(T* to, std::size_t stride, std::size_t count, std::size_t columns) const {
+    for (std::size_t d = 0; d < columns; d += part)
+      store_rows<part>(to + d, block(0, d), stride, count, at_most(columns - d, part));
+  }
+};
+
 // 64 queries of one head against every tile of keys that they see; `part` columns of the head at a
 // time.
-template <int part>
+template <class T, int part>
 class QueryTile {
  public:
-  QueryTile(const AttentionHead& head, std::size_t begin)
-      : head_(head),
+  QueryTile(const AttentionGroup<T>& group, std::size_t head, std::size_t begin, Sums<part> dq,
+            Sums<part> dk, Sums<part> dv)
+      : group_(group),
+        q_(group.q + begin * group.stride + head * group.head_dim),
+        grad_(group.grad + begin * group.out_stride + head * group.head_dim),
+        out_(group.out + begin * group.out_stride + head * group.head_dim),
+        first_(head == 0),
         begin_(begin),
-        count_(at_most(head.sequence - begin, tile_queries)),
-        scale_(1.0f / __builtin_sqrtf(static_cast<float>(head.head_dim))) {
+        count_(at_most(group.sequence - begin, tile_queries)),
+        scale_(1.0f / __builtin_sqrtf(static_cast<float>(group.head_dim))),
+        dq_(dq),
+        dk_(dk),
+        dv_(dv) {
+    const float* lse = group.lse + head * group.sequence + begin;
     for (std::size_t q = 0; q < tile_queries; ++q) {
-      lse_[q] = q < count_ ? head.lse[begin + q] * log2_of_e : 0;
-      product_[q] = q < count_ ? product_of_row(begin + q) : 0;
+      lse_[q] = q < count_ ? lse[q] * log2_of_e : 0;
+      product_[q] = q < count_ ? product_of_row(q) : 0;
     }
   }
 
@@ -31,45 +56,47 @@ class QueryTile {
     const std::size_t end = begin_ + count_;
     for (std::size_t key = 0; key < end; key += tile_keys) {
       const std::size_t keys = at_most(end - key, tile_keys);
-      for (std::size_t d = 0; d < head_.head_dim; d += part) score(key, keys, d);
+      for (std::size_t d = 0; d < group_.head_dim; d += part) score(key, keys, d);
       softmax(key, keys);
-      for (std::size_t d = 0; d < head_.head_dim; d += part) gather(key, keys, d);
+      for (std::size_t d = 0; d < group_.head_dim; d += part) gather(key, keys, d);
     }
   }
 
  private:
-  bool one_part() const { return head_.head_dim <= part; }
+  bool one_part() const { return group_.head_dim <= part; }
 
   float product_of_row(std::size_t query) const {
-    const float *g = head_.grad + query * head_.out_stride,
-                *o = head_.out + query * head_.out_stride;
+    const T *g = grad_ + query * group_.out_stride, *o = out_ + query * group_.out_stride;
     Floats s = Floats{};
     std::size_t i = 0;
-    for (; i + lanes <= head_.head_dim; i += lanes) s += load(g + i) * load(o + i);
+    for (; i + lanes <= group_.head_dim; i += lanes) s += load(g + i) * load(o + i);
     float rest = 0;
-    for (; i < head_.head_dim; ++i) rest += g[i] * o[i];
+    for (; i < group_.head_dim; ++i) rest += load_one(g + i) * load_one(o + i);
     return sum(s) + rest;
   }
 
   // Tiles of this part of the head; with one part, those of the queries stay.
-  void load_part(std::size_t key, std::size_t keys, std::size_t d, std::size_t columns) {
-    const std::size_t from = key * head_.stride + d, padded = up(keys, block_rows);
-    load_rows<part>(keys_, head_.k + from, head_.stride, keys, columns, padded);
-    load_rows<part>(values_, head_.v + from, head_.stride, keys, columns, padded);
-    if (key > 0 && one_part()) return;
-    const float *q = head_.q + begin_ * head_.stride + d,
-                *g = head_.grad + begin_ * head_.out_stride + d;
-    load_transposed<tile_queries>(queries_across_, q, head_.stride, count_, columns, tile_queries,
-                                  scale_ * log2_of_e);
-    load_transposed<tile_queries>(grads_across_, g, head_.out_stride, count_, columns, tile_queries,
-                                  1.0f);
-    load_rows<part>(queries_, q, head_.stride, count_, columns, tile_queries);
-    load_rows<part>(grads_, g, head_.out_stride, count_, columns, tile_queries);
+  void load_keys(std::size_t key, std::size_t keys, std::size_t d, std::size_t columns) {
+    load_rows<part>(keys_, group_.k + key * group_.stride + d, group_.stride, keys, columns,
+                    up(keys, block_rows));
+  }
+  void load_queries(std::size_t d, std::size_t columns) {
+    load_rows<part>(queries_, q_ + d, group_.stride, count_, columns, tile_queries);
+    load_rows<part>(grads_, grad_ + d, group_.out_stride, count_, columns, tile_queries);
   }
 
   void score(std::size_t key, std::size_t keys, std::size_t d) {
-    const std::size_t columns = at_most(head_.head_dim - d, part);
-    load_part(key, keys, d, columns);
+    const std::size_t columns = at_most(group_.head_dim - d, part);
+    load_keys(key, keys, d, columns);
+    load_rows<part>(values_, group_.v + key * group_.stride + d, group_.stride, keys, columns,
+                    up(keys, block_rows));
+    if (key == 0 || !one_part()) {
+      load_transposed<tile_queries>(queries_across_, q_ + d, group_.stride, count_, columns,
+                                    tile_queries, scale_ * log2_of_e);
+      load_transposed<tile_queries>(grads_across_, grad_ + d, group_.out_stride, count_, columns,
+                                    tile_queries, 1.0f);
+    }
+    if (key == 0 && one_part()) load_queries(d, columns);
     scores<part>(keys_, queries_across_, p_, key, keys, begin_, columns, d > 0);
     scores<part>(values_, grads_across_, ds_, key, keys, begin_, columns, d > 0);
   }
@@ -93,48 +120,38 @@ class QueryTile {
   }
 
   void gather(std::size_t key, std::size_t keys, std::size_t d) {
-    const std::size_t columns = at_most(head_.head_dim - d, part);
-    if (!one_part()) load_part(key, keys, d, columns);
+    const std::size_t columns = at_most(group_.head_dim - d, part);
+    if (!one_part()) {
+      load_keys(key, keys, d, columns);
+      load_queries(d, columns);
+    }
+    const int vectors = static_cast<int>(up(columns, lanes) / lanes);
     for (std::size_t j = 0; j < keys; j += block_rows) {
       // Queries before these keys have probability 0; the first tile of queries that sees a key
       // sets its gradient.
-      const std::size_t first = key + j > begin_ ? key + j - begin_ : 0,
-                        rows = at_most(keys - j, block_rows);
-      const std::size_t seen = count_ - at_most(first, count_), to = (key + j) * head_.stride + d;
-      const bool adds = key + j < begin_;
-      into<static_cast<int>(tile_queries), 1>(seen, p_ + j * tile_queries + first,
-                                              grads_ + first * part, head_.dv + to, rows, columns,
-                                              adds);
-      into<static_cast<int>(tile_queries), 1>(seen, ds_ + j * tile_queries + first,
-                                              queries_ + first * part, head_.dk + to, rows, columns,
-                                              adds);
+      const std::size_t first = key + j > begin_ ? key + j - begin_ : 0;
+      const std::size_t seen = count_ - at_most(first, count_);
+      const bool adds = key + j < begin_ || !first_;
+      block_row<static_cast<int>(tile_queries), 1, part>(
+          seen, p_ + j * tile_queries + first, grads_ + first * part, dv_.block(key + j, d), part,
+          adds, 0, vectors);
+      block_row<static_cast<int>(tile_queries), 1, part>(
+          seen, ds_ + j * tile_queries + first, queries_ + first * part, dk_.block(key + j, d),
+          part, adds, 0, vectors);
     }
     for (std::size_t q = 0; q < count_; q += block_rows) {
-      const std::size_t seen = at_most(begin_ + q + block_rows - key, keys),
-                        rows = at_most(count_ - q, block_rows);
-      into<1, static_cast<int>(tile_queries)>(
-          seen, ds_ + q, keys_, head_.dq + (begin_ + q) * head_.stride + d, rows, columns, key > 0);
+      const std::size_t seen = at_most(begin_ + q + block_rows - key, keys);
+      block_row<1, static_cast<int>(tile_queries), part>(seen, ds_ + q, keys_, dq_.block(q, d),
+                                                         part, key > 0, 0, vectors);
     }
   }
 
-  // A block of rows into the gradient, directly where it is whole.
-  template <int row, int step>
-  SHARDMARK_INLINE void into(std::size_t depth, const float* a, const float* b, float* to,
-                             std::size_t rows, std::size_t columns, bool adds) {
-    const int vectors = static_cast<int>(up(columns, lanes) / lanes);
-    if (rows == block_rows && columns % lanes == 0) {
-      block_row<row, step, part>(depth, a, b, to, head_.stride, adds, 0, vectors);
-      return;
-    }
-    alignas(64) float edge[block_rows * part];
-    if (adds) load_rows<part>(edge, to, head_.stride, rows, columns, block_rows);
-    block_row<row, step, part>(depth, a, b, edge, part, adds, 0, vectors);
-    store_rows<part>(to, edge, head_.stride, rows, columns);
-  }
-
-  const AttentionHead& head_;
+  const AttentionGroup<T>& group_;
+  const T *q_, *grad_, *out_;  // of these queries
+  bool first_;                 // of its group
   std::size_t begin_, count_;
   float scale_;
+  Sums<part> dq_, dk_, dv_;
   alignas(64) float lse_[tile_queries], product_[tile_queries];
   alignas(64) float queries_across_[part * tile_queries],
       grads_across_[part * tile_queries];                                         // (part, queries)
@@ -143,16 +160,30 @@ class QueryTile {
   alignas(64) float p_[tile_keys * tile_queries], ds_[tile_keys * tile_queries];  // (keys, queries)
 };
 
-}  // namespace
-
-void attention_backward(const AttentionHead& head) {
-  for (std::size_t q = 0; q < head.sequence; q += tile_queries) {
-    if (head.head_dim <= 32) {
-      QueryTile<32>(head, q).run();
-    } else {
-      QueryTile<64>(head, q).run();
+template <int part, class T>
+void whole_group(const AttentionGroup<T>& group) {
+  const std::size_t rows = up(group.sequence, tile_keys), columns = up(group.head_dim, part);
+  const Sums<part> dk{group.sums, rows}, dv{dk.at + rows * columns, rows},
+      dq{dv.at + rows * columns, tile_queries};
+  for (std::size_t head = 0; head < group.heads; ++head) {
+    for (std::size_t q = 0; q < group.sequence; q += tile_queries) {
+      QueryTile<T, part>(group, head, q, dq, dk, dv).run();
+      dq.put(group.dq + q * group.stride + head * group.head_dim, group.stride,
+             at_most(group.sequence - q, tile_queries), group.head_dim);
     }
   }
+  dk.put(group.dk, group.stride, group.sequence, group.head_dim);
+  dv.put(group.dv, group.stride, group.sequence, group.head_dim);
 }
+
+}  // namespace
+
+template <class T>
+void attention_backward(const AttentionGroup<T>& group) {
+  return group.head_dim <= 32 ? whole_group<32>(group) : whole_group<64>(group);
+}
+template void attention_backward(const AttentionGroup<float>&);
+template void attention_backward(const AttentionGroup<Bf16>&);
+template void attention_backward(const AttentionGroup<F16>&);
 
 }  // namespace shardmark::cpu::SHARDMARK_ISA

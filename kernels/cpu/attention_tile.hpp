@@ -1,11 +1,12 @@
 #pragma once
 // What do attention and its gradient share? The sizes of a tile, the scores of a tile, and who may
 // see whom.
+#include "table.hpp"
 #include "tile.hpp"
 
 namespace shardmark::cpu::SHARDMARK_ISA {
 
-inline constexpr std::size_t tile_queries = 64, tile_keys = 64;
+inline constexpr std::size_t tile_queries = attention_tile, tile_keys = attention_tile;
 inline constexpr int query_vectors = static_cast<int>(tile_queries) / lanes;
 
 SHARDMARK_INLINE std::size_t at_most(std::size_t a, std::size_t b) { return a < b ? a : b; }
@@ -34,13 +35,13 @@ SHARDMARK_INLINE void scores(const float* keys, const float* queries, float* to,
   }
 }
 
-template <int ld>
-SHARDMARK_INLINE void store_rows(float* to, const float* from, std::size_t stride, std::size_t rows,
+template <int ld, class T>
+SHARDMARK_INLINE void store_rows(T* to, const float* from, std::size_t stride, std::size_t rows,
                                  std::size_t columns) {
   for (std::size_t r = 0; r < rows; ++r, to += stride, from += ld) {
     std::size_t c = 0;
     for (; c + lanes <= columns; c += lanes) store(to + c, load(from + c));
-    for (; c < columns; ++c) to[c] = from[c];
+    for (; c < columns; ++c) store_one(to + c, from[c]);
   }
 }
 

@@ -39,6 +39,12 @@ class Operands {
     return v ? out<T>(name, v, size) : nullptr;
   }
 
+  void scratch(View v, std::size_t bytes) const {
+    need(bytes == 0 || (v.dtype() == DType::u8 && v.size() >= bytes),
+         "scratch has " + std::to_string(v.bytes()) + " bytes, but this shape needs " +
+             std::to_string(bytes) + " elements of u8");
+  }
+
   void not_zero(const char* name, std::size_t n) const {
     if (n == 0) fail(std::string(name) + " is 0, but it must be at least 1");
   }
@@ -69,5 +75,22 @@ class Operands {
  private:
   const char* op_;
 };
+
+// f with T, the element type of an op's parameters, activations and gradients: that of the operand
+// `name`; its others are then asked for as T.
+template <class F>
+void with_type(const Operands& is, const char* name, ConstView v, F&& f) {
+  switch (v.dtype()) {
+    case DType::f32:
+      return f.template operator()<float>();
+    case DType::bf16:
+      return f.template operator()<Bf16>();
+    case DType::f16:
+      return f.template operator()<F16>();
+    default:
+      is.fail(std::string(name) + " has elements of " + std::string(shardmark::name(v.dtype())) +
+              ", but they must be f32, bf16 or f16");
+  }
+}
 
 }  // namespace shardmark::cpu

@@ -1,6 +1,7 @@
 // What happens to each element alone, or to each column? Sums, copies, squares. Compiled once for
 // each instruction set.
 #include "kernels.hpp"
+#include "vectors.hpp"
 
 namespace shardmark::cpu::SHARDMARK_ISA {
 
@@ -10,14 +11,27 @@ void exponential(const float* from, float* to, std::size_t n) {
   if (i < n) store_first(to + i, exp(load_first(from + i, n - i)), n - i);
 }
 
-void add(const float* from, float* to, std::size_t n) {
+template <class T>
+void add(const T* from, T* to, std::size_t n) {
   std::size_t i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
     store(to + i, load(to + i) + load(from + i));
     store(to + i + lanes, load(to + i + lanes) + load(from + i + lanes));
   }
-  for (; i < n; ++i) to[i] += from[i];
+  for (; i < n; ++i) store_one(to + i, load_one(to + i) + load_one(from + i));
 }
+template void add(const float*, float*, std::size_t);
+template void add(const Bf16*, Bf16*, std::size_t);
+template void add(const F16*, F16*, std::size_t);
+template <class T>
+void add_f32(const float* from, T* to, std::size_t n) {
+  by_vectors(0, n, [&](std::size_t i, auto vector) {
+    vector.to(to + i, vector.from(to + i) + vector.from(from + i));
+  });
+}
+template void add_f32(const float*, float*, std::size_t);
+template void add_f32(const float*, Bf16*, std::size_t);
+template void add_f32(const float*, F16*, std::size_t);
 void add_f64(const double* from, double* to, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
 }

@@ -7,7 +7,10 @@
 namespace shardmark::cpu::SHARDMARK_ISA {
 
 void exponential(const float*, float*, std::size_t);
-void add(const float*, float*, std::size_t);
+template <class T>
+void add(const T*, T*, std::size_t);
+template <class T>
+void add_f32(const float*, T*, std::size_t);
 void add_f64(const double*, double*, std::size_t);
 void stream_copy(const std::uint8_t*, std::uint8_t*, std::size_t);
 void reduce(const float* const*, std::size_t, float*, std::size_t, float, bool);
@@ -29,8 +32,20 @@ void gelu_backward(const float*, float*, float*, std::size_t, std::size_t, std::
 double cross_entropy(const float*, const std::int32_t*, float*, std::size_t, std::size_t);
 void cross_entropy_backward(float*, const float*, const std::int32_t*, std::size_t, std::size_t,
                             float);
-void attention(const AttentionHead&);
-void attention_backward(const AttentionHead&);
+template <class T>
+void rms_norm(const RmsNormRows<T>&);
+template <class T>
+void rms_norm_backward(const RmsNormRowsBackward<T>&);
+template <class T>
+void rotary(const RotaryRows<T>&);
+template <class T>
+void swiglu(const T*, T*, std::size_t, std::size_t);
+template <class T>
+void swiglu_backward(const T*, const T*, T*, std::size_t, std::size_t);
+template <class T>
+void attention(const AttentionHead<T>&);
+template <class T>
+void attention_backward(const AttentionGroup<T>&);
 void product(const Product&);
 
 }  // namespace shardmark::cpu::SHARDMARK_ISA

@@ -36,17 +36,13 @@ void run_op(const Matmul& o, int threads) {
   float* c = is.out<float>("c", o.c, o.m * o.n);
   is.maybe_in<float>("bias", o.bias, o.n);
   const float* residual = is.maybe_in<float>("residual", o.residual, o.m * o.n);
-  const std::size_t needed = scratch_of(o, threads);
-  if (needed > 0) {
-    is.need(o.scratch.dtype() == DType::u8 && o.scratch.size() >= needed,
-            "scratch has " + std::to_string(o.scratch.bytes()) + " bytes, but this product needs " +
-                std::to_string(needed) + " elements of u8");
-  }
+  is.scratch(o.scratch, scratch_of(o, threads));
   multiply(o, threads);
   // A pass of its own: oneDNN's, after the product, takes several times as long.
   if (residual) {
-    parallel_for(threads, o.m * o.n, 1024,
-                 [&](std::size_t b, std::size_t e) { table().add(residual + b, c + b, e - b); });
+    parallel_for(threads, o.m * o.n, 1024, [&](std::size_t b, std::size_t e) {
+      table().f32.add(residual + b, c + b, e - b);
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Which function runs which op? run.cpp picks it; run_memory.cpp has what any array can need,
-// run_model.cpp what models are made of, matmul_*.cpp the products.
+// run_model.cpp what models are made of, beside it run_attention.cpp, run_loss.cpp, run_rotary.cpp and
+// run_rows.cpp, matmul_*.cpp the products.
 #include "kernels/op.hpp"
 
 namespace shardmark::cpu {

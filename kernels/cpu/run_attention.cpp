@@ -1,4 +1,5 @@
-// How are attention and the loss checked and shared among threads? Head by head, and row by row.
+// How is attention checked and shared among threads? Head by head; backward, the query heads that
+// look at one key and value head together, because their gradients meet there.
 #include "checks.hpp"
 #include "parallel.hpp"
 #include "run.hpp"
@@ -9,127 +10,124 @@ namespace shardmark::cpu {
 namespace {
 
 struct Heads {
-  std::size_t batch, sequence, heads, head_dim;
-  std::size_t width() const { return heads * head_dim; }
+  std::size_t batch, sequence, heads, kv_heads, head_dim;
   std::size_t rows() const { return batch * sequence; }
+  std::size_t width() const { return heads * head_dim; }
+  std::size_t kv_width() const { return kv_heads * head_dim; }
+  std::size_t qkv_width() const { return width() + 2 * kv_width(); }
+  std::size_t shared_by() const { return heads / kv_heads; }
 
   void check(const Operands& is) const {
     is.not_zero("batch", batch);
     is.not_zero("sequence", sequence);
     is.not_zero("heads", heads);
+    is.not_zero("kv_heads", kv_heads);
     is.not_zero("head_dim", head_dim);
+    is.need(heads % kv_heads == 0, "there are " + std::to_string(heads) + " query heads and " +
+                                       std::to_string(kv_heads) +
+                                       " key and value heads, but as many must share each");
   }
-  // Where head h of sequence b starts in qkv, in out, and in lse.
+  // Where query head h, and key head h, of sequence b start in qkv; where h starts in out, and in
+  // lse.
   std::size_t in_qkv(std::size_t b, std::size_t h) const {
-    return b * sequence * 3 * width() + h * head_dim;
+    return b * sequence * qkv_width() + h * head_dim;
   }
+  std::size_t in_keys(std::size_t b, std::size_t h) const { return in_qkv(b, heads + h); }
   std::size_t in_out(std::size_t b, std::size_t h) const {
     return b * sequence * width() + h * head_dim;
   }
   std::size_t in_lse(std::size_t b, std::size_t h) const { return (b * heads + h) * sequence; }
 };
-
-AttentionHead head_of(const Heads& of, const float* qkv, std::size_t b, std::size_t h) {
-  AttentionHead a{};
-  a.q = qkv + of.in_qkv(b, h);
-  a.k = a.q + of.width();
-  a.v = a.k + of.width();
-  a.stride = 3 * of.width();
-  a.out_stride = of.width();
-  a.sequence = of.sequence;
-  a.head_dim = of.head_dim;
-  return a;
+Heads heads_of(const Operands& is, const auto& o) {
+  const Heads of{o.batch, o.sequence, o.heads, o.kv_heads, o.head_dim};
+  of.check(is);
+  return of;
 }
 
-}  // namespace
+// f32 that one group needs: the gradients of its keys and its values and of one tile of queries, in
+// whole tiles.
+std::size_t sums_of(const AttentionBackward& o) {
+  const auto up = [](std::size_t n, std::size_t to) { return (n + to - 1) / to * to; };
+  const std::size_t columns = o.head_dim <= 32 ? 32 : up(o.head_dim, attention_tile);
+  return (2 * up(o.sequence, attention_tile) + attention_tile) * columns;
+}
+std::size_t parts_of(const AttentionBackward& o, int threads) {
+  return std::min(static_cast<std::size_t>(threads), o.batch * o.kv_heads);
+}
 
-void run_op(const Attention& o, int threads) {
-  const Operands is("attention");
-  const Heads of{o.batch, o.sequence, o.heads, o.head_dim};
-  of.check(is);
-  const float* qkv = is.in<float>("qkv", o.qkv, of.rows() * 3 * of.width());
-  float* out = is.out<float>("out", o.out, of.rows() * of.width());
+template <class T>
+void forward(const Operands& is, const Heads& of, const Attention& o, int threads) {
+  const T* qkv = is.in<T>("qkv", o.qkv, of.rows() * of.qkv_width());
+  T* out = is.out<T>("out", o.out, of.rows() * of.width());
   float* lse = is.out<float>("lse", o.lse, of.rows() * of.heads);
   parallel_for(threads, of.batch * of.heads, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t b = i / of.heads, h = i % of.heads;
-      AttentionHead a = head_of(of, qkv, b, h);
-      a.out_written = out + of.in_out(b, h);
-      a.lse_written = lse + of.in_lse(b, h);
-      table().attention(a);
+      const T* k = qkv + of.in_keys(b, h / of.shared_by());
+      table().of<T>().attention({.q = qkv + of.in_qkv(b, h),
+                                 .k = k,
+                                 .v = k + of.kv_width(),
+                                 .out = out + of.in_out(b, h),
+                                 .lse = lse + of.in_lse(b, h),
+                                 .stride = of.qkv_width(),
+                                 .out_stride = of.width(),
+                                 .sequence = of.sequence,
+                                 .head_dim = of.head_dim});
     }
   });
 }
 
-void run_op(const AttentionBackward& o, int threads) {
-  const Operands is("attention_backward");
-  const Heads of{o.batch, o.sequence, o.heads, o.head_dim};
-  of.check(is);
-  const float* qkv = is.in<float>("qkv", o.qkv, of.rows() * 3 * of.width());
-  const float* out = is.in<float>("out", o.out, of.rows() * of.width());
-  const float* grad = is.in<float>("grad", o.grad, of.rows() * of.width());
+template <class T>
+void backward(const Operands& is, const Heads& of, const AttentionBackward& o, int threads) {
+  const T* qkv = is.in<T>("qkv", o.qkv, of.rows() * of.qkv_width());
+  const T* out = is.in<T>("out", o.out, of.rows() * of.width());
+  const T* grad = is.in<T>("grad", o.grad, of.rows() * of.width());
   const float* lse = is.in<float>("lse", o.lse, of.rows() * of.heads);
-  float* dqkv = is.out<float>("dqkv", o.dqkv, of.rows() * 3 * of.width());
-  parallel_for(threads, of.batch * of.heads, 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::size_t b = i / of.heads, h = i % of.heads;
-      AttentionHead a = head_of(of, qkv, b, h);
-      a.out = out + of.in_out(b, h);
-      a.grad = grad + of.in_out(b, h);
-      a.lse = lse + of.in_lse(b, h);
-      a.dq = dqkv + of.in_qkv(b, h);
-      a.dk = a.dq + of.width();
-      a.dv = a.dk + of.width();
-      table().attention_backward(a);
+  T* dqkv = is.out<T>("dqkv", o.dqkv, of.rows() * of.qkv_width());
+  is.scratch(o.scratch, scratch_of(o, threads));
+  float* sums = reinterpret_cast<float*>(o.scratch.address());
+  const std::size_t groups = of.batch * of.kv_heads, parts = parts_of(o, threads);
+  parallel_for(threads, parts, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t p = begin; p < end; ++p) {
+      for (std::size_t i = groups * p / parts; i < groups * (p + 1) / parts; ++i) {
+        const std::size_t b = i / of.kv_heads, h = i % of.kv_heads, first = h * of.shared_by();
+        const std::size_t keys = of.in_keys(b, h), values = keys + of.kv_width();
+        table().of<T>().attention_backward({.q = qkv + of.in_qkv(b, first),
+                                            .k = qkv + keys,
+                                            .v = qkv + values,
+                                            .grad = grad + of.in_out(b, first),
+                                            .out = out + of.in_out(b, first),
+                                            .lse = lse + of.in_lse(b, first),
+                                            .dq = dqkv + of.in_qkv(b, first),
+                                            .dk = dqkv + keys,
+                                            .dv = dqkv + values,
+                                            .sums = sums + p * sums_of(o),
+                                            .stride = of.qkv_width(),
+                                            .out_stride = of.width(),
+                                            .sequence = of.sequence,
+                                            .head_dim = of.head_dim,
+                                            .heads = of.shared_by()});
+      }
     }
   });
-}
-
-namespace {
-
-const std::int32_t* targets_in(const Operands& is, ConstView v, std::size_t rows,
-                               std::size_t classes) {
-  const std::int32_t* t = is.in<std::int32_t>("targets", v, rows);
-  for (std::size_t r = 0; r < rows; ++r) {
-    if (t[r] < 0 || static_cast<std::size_t>(t[r]) >= classes) {
-      is.fail("targets[" + std::to_string(r) + "] is " + std::to_string(t[r]) +
-              ", but it must be 0 to " + std::to_string(classes - 1));
-    }
-  }
-  return t;
 }
 
 }  // namespace
 
-void run_op(const CrossEntropy& o, int threads) {
-  const Operands is("cross_entropy");
-  const std::size_t classes = o.classes, rows = is.rows("logits", o.logits, classes);
-  const float* logits = is.in<float>("logits", o.logits, rows * classes);
-  const std::int32_t* targets = targets_in(is, o.targets, rows, classes);
-  float* lse = is.out<float>("lse", o.lse, rows);
-  double* loss = is.out<double>("loss", o.loss, o.loss.size());
-  is.need(o.at < o.loss.size(), "entry " + std::to_string(o.at) + " lies behind the end of loss");
-  const double sum = sum_of_blocks(threads, rows, 64, [&](std::size_t r, std::size_t count) {
-    return table().cross_entropy(logits + r * classes, targets + r, lse + r, count, classes);
-  });
-  loss[o.at] += o.scale * sum / static_cast<double>(rows);
+std::size_t scratch_of(const AttentionBackward& o, int threads) {
+  return parts_of(o, threads) * sums_of(o) * sizeof(float);
 }
 
-void run_op(const CrossEntropyBackward& o, int threads) {
-  const Operands is("cross_entropy_backward");
-  const std::size_t classes = o.classes, rows = is.rows("logits", o.logits, classes);
-  const std::int32_t* targets = targets_in(is, o.targets, rows, classes);
-  const float* lse = is.in<float>("lse", o.lse, rows);
-  float* logits = is.out<float>("logits", o.logits, rows * classes);
-  double scale = o.scale;
-  if (o.control)
-    scale *= static_cast<double>(is.in<float>(
-        "control", o.control, control_slots)[static_cast<int>(ControlSlot::loss_scale)]);
-  const float factor = static_cast<float>(scale / static_cast<double>(rows));
-  parallel_for(threads, rows, 1, [&](std::size_t b, std::size_t e) {
-    table().cross_entropy_backward(logits + b * classes, lse + b, targets + b, e - b, classes,
-                                   factor);
-  });
+void run_op(const Attention& o, int threads) {
+  const Operands is("attention");
+  const Heads of = heads_of(is, o);
+  with_type(is, "qkv", o.qkv, [&]<class T>() { forward<T>(is, of, o, threads); });
+}
+
+void run_op(const AttentionBackward& o, int threads) {
+  const Operands is("attention_backward");
+  const Heads of = heads_of(is, o);
+  with_type(is, "qkv", o.qkv, [&]<class T>() { backward<T>(is, of, o, threads); });
 }
 
 }  // namespace shardmark::cpu

@@ -93,7 +93,7 @@ void run_op(const Add& o, int threads) {
   const bool f32 = o.to.dtype() == DType::f32;
   parallel_for(threads, o.to.size(), grain, [&](std::size_t b, std::size_t e) {
     if (f32) {
-      table().add(o.from.host<float>().data() + b, o.to.host<float>().data() + b, e - b);
+      table().f32.add(o.from.host<float>().data() + b, o.to.host<float>().data() + b, e - b);
     } else {
       table().add_f64(o.from.host<double>().data() + b, o.to.host<double>().data() + b, e - b);
     }

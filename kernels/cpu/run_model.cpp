@@ -52,7 +52,7 @@ void run_op(const Embed& o, int threads) {
   parallel_for(threads, rows, 1, [&](std::size_t b, std::size_t e) {
     for (std::size_t r = b; r < e; ++r) {
       std::memcpy(out + r * w, from + static_cast<std::size_t>(tokens[r]) * w, w * sizeof(float));
-      table().add(positions + r % o.sequence * w, out + r * w, w);
+      table().f32.add(positions + r % o.sequence * w, out + r * w, w);
     }
   });
 }
@@ -66,12 +66,13 @@ void run_op(const EmbedBackward& o, int) {
     const std::int32_t* tokens = tokens_in(is, "tokens", o.tokens, rows, vocabulary);
     float* to = is.out<float>("table", o.table, vocabulary * w);
     for (std::size_t r = 0; r < rows; ++r)
-      table().add(grad + r * w, to + static_cast<std::size_t>(tokens[r]) * w, w);
+      table().f32.add(grad + r * w, to + static_cast<std::size_t>(tokens[r]) * w, w);
   }
   if (o.positions) {
     is.not_zero("sequence", o.sequence);
     float* to = is.out<float>("positions", o.positions, o.sequence * w);
-    for (std::size_t r = 0; r < rows; ++r) table().add(grad + r * w, to + r % o.sequence * w, w);
+    for (std::size_t r = 0; r < rows; ++r)
+      table().f32.add(grad + r * w, to + r % o.sequence * w, w);
   }
 }
 
@@ -142,8 +143,8 @@ void run_op(const LayerNormBackward& o, int threads) {
     }
   });
   for (std::size_t p = 0; p < parts; ++p) {
-    if (all.dgain) table().add(sums.data() + p * 2 * w, all.dgain, w);
-    if (all.dbias) table().add(sums.data() + p * 2 * w + w, all.dbias, w);
+    if (all.dgain) table().f32.add(sums.data() + p * 2 * w, all.dgain, w);
+    if (all.dbias) table().f32.add(sums.data() + p * 2 * w + w, all.dbias, w);
   }
 }
 

@@ -3,6 +3,23 @@
 
 namespace shardmark::cpu::SHARDMARK_ISA {
 
+namespace {
+
+template <class T>
+constexpr Typed<T> typed = {
+    .add = add<T>,
+    .add_f32 = add_f32<T>,
+    .rms_norm = rms_norm<T>,
+    .rms_norm_backward = rms_norm_backward<T>,
+    .rotary = rotary<T>,
+    .swiglu = swiglu<T>,
+    .swiglu_backward = swiglu_backward<T>,
+    .attention = attention<T>,
+    .attention_backward = attention_backward<T>,
+};
+
+}  // namespace
+
 #define SHARDMARK_TEXT_OF(x) #x
 #define SHARDMARK_TEXT(x) SHARDMARK_TEXT_OF(x)
 
@@ -11,7 +28,6 @@ const Kernels& kernels() {
       .name = SHARDMARK_TEXT(SHARDMARK_ISA),
       .lanes = lanes,
       .exponential = exponential,
-      .add = add,
       .add_f64 = add_f64,
       .stream_copy = stream_copy,
       .reduce = reduce,
@@ -31,9 +47,10 @@ const Kernels& kernels() {
       .gelu_backward = gelu_backward,
       .cross_entropy = cross_entropy,
       .cross_entropy_backward = cross_entropy_backward,
-      .attention = attention,
-      .attention_backward = attention_backward,
       .product = product,
+      .f32 = typed<float>,
+      .bf16 = typed<Bf16>,
+      .f16 = typed<F16>,
   };
   return k;
 }

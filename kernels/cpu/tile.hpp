@@ -60,15 +60,15 @@ __attribute__((noinline)) void block_row(std::size_t depth, const float* a, cons
     block<block_rows, 1, row, step, ldb>(depth, a, b + v * lanes, c + v * lanes, ldc, adds);
 }
 
-// A tile's rows [0, rows) of `columns` floats, zeros behind them up to `ld` and down to `padded`
+// A tile's rows [0, rows) of `columns` elements, zeros behind them up to `ld` and down to `padded`
 // rows.
-template <int ld>
-SHARDMARK_INLINE void load_rows(float* to, const float* from, std::size_t stride, std::size_t rows,
+template <int ld, class T>
+SHARDMARK_INLINE void load_rows(float* to, const T* from, std::size_t stride, std::size_t rows,
                                 std::size_t columns, std::size_t padded) {
   for (std::size_t r = 0; r < rows; ++r, to += ld, from += stride) {
     std::size_t c = 0;
     for (; c + lanes <= columns; c += lanes) store(to + c, load(from + c));
-    for (; c < columns; ++c) to[c] = from[c];
+    for (; c < columns; ++c) to[c] = load_one(from + c);
     for (; c < ld; ++c) to[c] = 0;
   }
   for (std::size_t r = rows; r < padded; ++r, to += ld) {
@@ -83,9 +83,8 @@ inline constexpr Lanes high_halves =
 
 // A square of lanes x lanes, transposed by perfect shuffles: after log2(lanes) of them, column and
 // row have changed places.
-template <int ld>
-SHARDMARK_INLINE void transpose_square(float* to, const float* from, std::size_t stride,
-                                       float factor) {
+template <int ld, class T>
+SHARDMARK_INLINE void transpose_square(float* to, const T* from, std::size_t stride, float factor) {
   Floats x[lanes], y[lanes];
 #pragma GCC unroll 16
   for (int i = 0; i < lanes; ++i) x[i] = load(from + static_cast<std::size_t>(i) * stride) * factor;
@@ -106,8 +105,8 @@ SHARDMARK_INLINE void transpose_square(float* to, const float* from, std::size_t
 
 // to(c, r) = from(r, c) * factor for rows < `rows` and c < `columns`; zeros up to `padded` rows (a
 // multiple of lanes).
-template <int ld>
-__attribute__((noinline)) void load_transposed(float* to, const float* from, std::size_t stride,
+template <int ld, class T>
+__attribute__((noinline)) void load_transposed(float* to, const T* from, std::size_t stride,
                                                std::size_t rows, std::size_t columns,
                                                std::size_t padded, float factor) {
   for (std::size_t r = 0; r < padded; r += lanes) {
@@ -118,7 +117,7 @@ __attribute__((noinline)) void load_transposed(float* to, const float* from, std
     }
     for (; c < columns; ++c) {
       for (std::size_t i = r; i < r + lanes; ++i)
-        to[c * ld + i] = i < rows ? from[i * stride + c] * factor : 0.0f;
+        to[c * ld + i] = i < rows ? load_one(from + i * stride + c) * factor : 0.0f;
     }
   }
 }

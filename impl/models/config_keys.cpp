@@ -1,0 +1,107 @@
+#include "impl/models/config_keys.hpp"
+
+#include <fmt/format.h>
+
+namespace shardmark {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t most = 1'000'000'000;  // of any figure: no product of them overflows
+
+json object_of(const std::string& text, const std::string& file) {
+  json all;
+  try {
+    all = json::parse(text);
+  } catch (const json::parse_error& e) {
+    throw InputError(fmt::format("{} is no JSON: it cannot be read from byte {} on", file, e.byte));
+  }
+  if (!all.is_object())
+    throw InputError(fmt::format("{} holds no JSON object, but a config.json is one", file));
+  return all;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& w : words) all += (all.empty() ? "" : ", ") + w;
+  return all;
+}
+
+}  // namespace
+
+ConfigKeys::ConfigKeys(const std::string& text, std::string file)
+    : all_(object_of(text, file)), file_(std::move(file)) {}
+
+const json* ConfigKeys::find(const std::string& key) const {
+  const auto it = all_.find(key);
+  return it == all_.end() || it->is_null() ? nullptr : &*it;
+}
+
+void ConfigKeys::refuse(const std::string& key, const std::string& may) const {
+  const auto it = all_.find(key);
+  std::string was = "missing";
+  if (it != all_.end()) was = it->dump(-1, ' ', false, json::error_handler_t::replace);
+  if (was.size() > 60) was = was.substr(0, 57) + "...";
+  throw InputError(fmt::format("{}: \"{}{}\" is {}, but {}", file_, path_, key, was, may));
+}
+
+ConfigKeys ConfigKeys::below(const std::string& key) const {
+  const json* value = find(key);
+  if (!value || !value->is_object()) refuse(key, "must be an object");
+  return {*value, file_, path_ + key + "."};
+}
+
+std::size_t ConfigKeys::whole(const std::string& key) const {
+  const json* value = find(key);
+  if (!value || !value->is_number_unsigned() || *value < 1 || *value > most)
+    refuse(key, fmt::format("must be a whole number from 1 to {}", most));
+  return value->get<std::size_t>();
+}
+
+std::size_t ConfigKeys::whole(const std::string& key, std::size_t otherwise) const {
+  return has(key) ? whole(key) : otherwise;
+}
+
+bool ConfigKeys::flag(const std::string& key, bool otherwise) const {
+  const json* value = find(key);
+  if (value && !value->is_boolean()) refuse(key, "must be true or false");
+  return value ? value->get<bool>() : otherwise;
+}
+
+double ConfigKeys::real(const std::string& key, double least) const {
+  const json* value = find(key);
+  const double number = value && value->is_number() ? value->get<double>() : 0;
+  if (!(number > 0) || number < least)
+    refuse(key, least > 0 ? fmt::format("must be a number of {} or more", least)
+                          : "must be a number above 0");
+  return number;
+}
+
+double ConfigKeys::real_or(const std::string& key, double otherwise) const {
+  return has(key) ? real(key) : otherwise;
+}
+
+std::string ConfigKeys::word(const std::string& key, const std::vector<std::string>& known,
+                             const std::string& otherwise) const {
+  const json* value = find(key);
+  if (!value && !otherwise.empty()) return otherwise;
+  if (value && value->is_string())
+    for (const std::string& w : known)
+      if (*value == w) return w;
+  refuse(key, "may be " + joined(known));
+}
+
+std::vector<std::string> ConfigKeys::words(const std::string& key) const {
+  std::vector<std::string> all;
+  const json* value = find(key);
+  if (!value) return all;
+  if (!value->is_array()) refuse(key, "must be a list of names");
+  for (const json& entry : *value) {
+    if (!entry.is_string()) refuse(key, "must be a list of names");
+    all.push_back(entry.get<std::string>());
+  }
+  return all;
+}
+
+}  // namespace shardmark
