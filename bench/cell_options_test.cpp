@@ -94,16 +94,15 @@ TEST(cell_options, patterns_freeze_by_name) {
 }
 
 TEST(cell_options, a_pattern_without_a_match_or_with_all_is_refused) {
-  EXPECT_EQ(
-      refusal({{"--freeze", "wtr"}}),
-      "--freeze \"wtr\" matches no parameter of gpt:layers=1,width=8,heads=2,tied=1; its names are "
-      "such as wte and lnf.bias; did you mean wte?");
+  EXPECT_EQ(refusal({{"--freeze", "wtr"}}),
+            "--freeze \"wtr\" matches no parameter of gpt:layers=1,width=8,heads=2; its names are "
+            "such as wte and lnf.bias; did you mean wte?");
   EXPECT_EQ(refusal({{"--freeze", "wte,layers.*"}}),
-            "--freeze \"layers.*\" matches no parameter of gpt:layers=1,width=8,heads=2,tied=1; "
+            "--freeze \"layers.*\" matches no parameter of gpt:layers=1,width=8,heads=2; "
             "its names "
             "are such as wte and lnf.bias.");
   EXPECT_EQ(refusal({{"--freeze", "w*,*"}}),
-            "--freeze \"w*,*\" freezes all parameters of gpt:layers=1,width=8,heads=2,tied=1, and "
+            "--freeze \"w*,*\" freezes all parameters of gpt:layers=1,width=8,heads=2, and "
             "nothing "
             "is left to train; leave one, such as lnf.bias.");
   EXPECT_EQ(refusal({{"--freeze", "wte,"}}),
@@ -147,6 +146,50 @@ TEST(cell_options, values_that_may_not_be_are_refused) {
             "--accumulate is \"0\", but must be a whole number from 1 to 10000.");
   EXPECT_EQ(refusal({{"--vocab", "own"}}),
             "--vocab \"own\" is unknown; it may be config or bytes.");
+}
+
+// GPT-2's config.json, of a smaller model.
+const char* const config = R"({"model_type": "gpt2", "n_embd": 16, "n_layer": 2, "n_head": 2,
+  "n_positions": 64, "vocab_size": 300, "activation_function": "gelu_new"})";
+
+TEST(cell_options, a_config_becomes_a_form_under_its_name) {
+  const testing::Folder folder;
+  std::filesystem::create_directory(folder / "tiny-gpt");
+  const std::string file = folder / "tiny-gpt/config.json", other = folder / "small.json";
+  testing::write(file, config);
+  testing::write(other, config);
+  const auto parameters = [](const Cell& c) {
+    return make_architecture(c.model, 64).parameter_count();
+  };
+  const Cell own = cell({{"--model", file}, {"--sequence", "64"}});
+  EXPECT_EQ(own.config, "tiny-gpt");
+  EXPECT_EQ(own.vocab, "config");
+  // Tables 300 x 16 and 64 x 16; blocks of 12 x 16 x 16 weights and 13 x 16 others; the last norm.
+  const std::size_t rest = 64 * 16 + 2 * (12 * 16 * 16 + 13 * 16) + 2 * 16;
+  EXPECT_EQ(parameters(own), 300 * 16 + rest);
+  const Cell bytes = cell({{"--model", file}, {"--vocab", "bytes"}});
+  EXPECT_EQ(bytes.vocab, "bytes");
+  EXPECT_EQ(parameters(bytes), 256 * 16 + rest);
+  EXPECT_EQ(cell({{"--model", other}}).config, "small");
+  std::set<std::string> ids;
+  for (const Cell& c : {own, bytes, cell({{"--model", other}, {"--sequence", "64"}})}) {
+    EXPECT_TRUE(ids.insert(id_of(c)).second) << id_of(c);
+    EXPECT_EQ(cell_from_json(to_json(c)), c) << id_of(c);
+    EXPECT_EQ(id_of(c).find("n_embd"), std::string::npos);
+  }
+  EXPECT_TRUE(id_of(own).starts_with("tiny-gpt~")) << id_of(own);
+  EXPECT_EQ(refusal({{"--model", file}, {"--sequence", "64"}}), "");
+}
+
+TEST(cell_options, a_vocabulary_is_a_configs) {
+  EXPECT_EQ(refusal({{"--vocab", "bytes"}, {"--model", "gpt-nano"}}),
+            "--vocab bytes is for --model FILE.json; --model gpt-nano says its own vocabulary.");
+  EXPECT_NE(refusal({{"--model", "missing.json"}}).find("missing.json"), std::string::npos);
+  nlohmann::json c = to_json(cell({}));
+  c["vocab"] = "config";
+  EXPECT_EQ(refused([&] { validate(cell_from_json(c), 100'000); }),
+            "a cell's \"vocab\" is config, but its \"config\" names no file that its model came "
+            "from.");
 }
 
 // Every option changes nothing where a strategy has no use for it, and can be given to all of them.

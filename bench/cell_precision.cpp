@@ -14,6 +14,9 @@ DType dtype_named(const std::string& type) {
 }
 
 void check_precision(const Cell& c) {
+  if (c.vocab == "config" && c.config.empty())
+    throw InputError(
+        "a cell's \"vocab\" is config, but its \"config\" names no file that its model came from.");
   const bool scaled = c.precision == "fp16";
   if (c.reduce_dtype == "fp16" && !scaled)
     throw InputError(

@@ -35,6 +35,7 @@ Examples:
   shardmark run --suite smoke                     seconds: does everything run?
   shardmark run --model gpt-micro --strategy ddp,zero1 --ranks 1,2,4
   shardmark run --model gpt:layers=4,width=256,heads=8 --strategy all --overlap off,on
+  shardmark run --model smollm/config.json --vocab bytes --strategy zero3 --persist-below 2000
   shardmark run --model gpt-micro --precision fp32,bf16 --recompute none,unit
   shardmark run --strategy zero3 --rounds 1       one cell: explains where its bytes are
   shardmark run --strategy all --link none,1gbit,10gbit,50us    emulated wires, no root needed

@@ -137,14 +137,17 @@ std::string bytes_section(const json& r) {
     if (!h["model_state"].get<bool>()) held_row(table, h, none);
   table.row({"  peak", "", "all tags at one moment", "", "", whole(b["peak_bytes"]), ""});
   const double states = s["measured_bytes"];
-  std::string text =
-      fmt::format("BYTES a rank holds, each tag at its own worst moment     P = {}   N = {}\n\n{}",
-                  whole(b["parameters"]), whole(ranks), table.text());
+  const bool frozen = b["trainable"] != b["parameters"];
+  std::string text = fmt::format(
+      "BYTES a rank holds, each tag at its own worst moment     P = {}   {}N = {}\n\n{}",
+      whole(b["parameters"]), frozen ? "T = " + whole(b["trainable"]) + "   " : "", whole(ranks),
+      table.text());
   text += wrapped(fmt::format("  difference: measured - exact. exact counts the padding, {} "
                               "elements of the whole layout. "
-                              "The model states are {} of the peak.",
+                              "The model states are {} of the peak.{}",
                               whole(b["padding_elements"]),
-                              percent(states / std::max(1.0, b["peak_bytes"].get<double>()))),
+                              percent(states / std::max(1.0, b["peak_bytes"].get<double>())),
+                              frozen ? " T: the parameters that are not frozen." : ""),
                   columns, "  ");
   return text + "\n";
 }

@@ -121,6 +121,8 @@ TEST(OptionsExplain, says_options_scales_and_sums) {
         "gradients travel in f32; they are added in f32 in order; the mean is taken last."})
     EXPECT_TRUE(has(text, part)) << part << "\n" << text;
   EXPECT_TRUE(has(explain(record_of("ddp", false, 1, 30)), "\nin fp32\n"));
+  r["bytes"]["trainable"] = 600'000;
+  EXPECT_TRUE(has(explain(r), "P = 694,272   T = 600,000   N = 2")) << explain(r);
 }
 
 }  // namespace

@@ -13,7 +13,8 @@
 namespace shardmark {
 
 // One line being resolved: the batch follows from global_batch once ranks are known, collectives
-// and launcher from comm and link, the type of the reduction and loss scaling from the precision.
+// and launcher from comm and link, the type of the reduction and loss scaling from the precision,
+// the form of a model from its config.json.
 struct Draft {
   Cell cell;
   std::optional<std::int64_t> global_batch;

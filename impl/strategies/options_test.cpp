@@ -13,7 +13,9 @@
 namespace shardmark {
 namespace {
 
-const char* const models[] = {"gpt:layers=2,width=10,heads=2"};
+const char* const models[] = {
+    "gpt:layers=2,width=10,heads=2",
+    "llama:layers=2,width=12,heads=4,kv_heads=2,head_dim=4,inner=20,tied=0"};
 constexpr DType types[] = {DType::f32, DType::bf16, DType::f16};
 constexpr int prefetches[] = {0, 1, 3};
 
