@@ -133,8 +133,9 @@ class DryStep : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(DryStep, BytesCallsAndOrderAreAsClaimedForAnyRanks) {
-  for (const char* model : {"gpt:layers=2,width=8,heads=2,tied=1",
-                            "gpt:layers=2,width=8,heads=2,tied=0", "mlp:layers=3,width=12"})
+  for (const char* model :
+       {"gpt:layers=2,width=8,heads=2,tied=1", "gpt:layers=2,width=8,heads=2,tied=0",
+        "mlp:layers=3,width=12", "llama:layers=2,width=8,heads=2,kv_heads=1,qkv_bias=1"})
     for (int ranks : {1, 2, 3, 5, 8, 96, 1000})
       for (bool overlap : {false, true})
         for (std::size_t bucket :
