@@ -71,7 +71,7 @@ std::string reduction_text(const json& t) {
   const json& r = t.value("reduction", json());
   if (!r.is_object()) return "";
   return wrapped(
-      fmt::format("  gradients travel in {}; they are added in {}; the mean is taken {}.",
+      fmt::format("  gradients travel in {} and are added in {}; 1/N is applied {}.",
                   text_at(r, "dtype"), text_at(r, "accumulates_in"), text_at(r, "mean_applied")),
       columns, "  ");
 }

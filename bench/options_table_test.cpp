@@ -118,7 +118,7 @@ TEST(OptionsExplain, says_options_scales_and_sums) {
         "activations computed again", "weights gathered again at the turn to backward",
         "parameters of fewer than 100 elements whole", "frozen: wte, wpe",
         "loss scale  65536 32768", "skipped steps 2 (at 0, 3)",
-        "gradients travel in f32; they are added in f32 in order; the mean is taken last."})
+        "gradients travel in f32 and are added in f32 in order; 1/N is applied last."})
     EXPECT_TRUE(has(text, part)) << part << "\n" << text;
   EXPECT_TRUE(has(explain(record_of("ddp", false, 1, 30)), "\nin fp32\n"));
   r["bytes"]["trainable"] = 600'000;
