@@ -95,8 +95,7 @@ void attention(benchmark::State& state, std::size_t heads, std::size_t head_dim,
   const Block qkv(rows * 3 * width), out(rows * width), lse(rows * heads), grad(rows * width),
       dqkv(rows * 3 * width);
   const Attention forward{qkv, out, lse, batch, sequence, heads, heads, head_dim};
-  AttentionBackward back{qkv,      out,   lse,   grad,     dqkv, batch,
-                         sequence, heads, heads, head_dim, {}};
+  AttentionBackward back{qkv, out, lse, grad, dqkv, batch, sequence, heads, heads, head_dim, {}};
   const Block scratch(cpu::scratch_bytes(back, 1), DType::u8);
   back.scratch = scratch;
   cpu::run(forward, 1);

@@ -40,10 +40,10 @@ void check_product(std::size_t m, std::size_t n, std::size_t k, int how, int thr
   o.scratch = scratch;
   cpu::run(o, threads);
   expect_near(gc, want, 1e-5, "c");
-  // The product that builds without oneDNN use; adding the residual is not its part.
+  // The product that builds without oneDNN use.
   Guarded<float> own(c);
-  cpu::table().product({&ga[0], &gb[0], bias ? &gv[0] : nullptr, &own[0], m, n, k, ta, tb, adds});
-  for (std::size_t i = 0; i < m * n; ++i) want[i] -= residual ? r[i] : 0;
+  cpu::table().f32.product({&ga[0], &gb[0], bias ? &gv[0] : nullptr, residual ? &gr[0] : nullptr,
+                            &own[0], m, n, k, ta, tb, adds, 0, m});
   expect_near(own, want, 1e-5, "own c");
 }
 
@@ -184,54 +184,6 @@ TEST_P(Ops, GeluAtTheEnds) {
   EXPECT_TRUE(std::isnan(out[7]) && std::isnan(grad[7]));
 }
 
-void check_attention(const ref::Shape& s, double scale) {
-  SCOPED_TRACE(::testing::Message() << "sequence " << s.sequence << " head_dim " << s.head_dim);
-  const std::size_t rows = s.batch * s.sequence;
-  const Values qkv = random_values(rows * 3 * s.width(), 1, scale),
-               grad = random_values(rows * s.width(), 2);
-  Values lse;
-  const Values want = ref::attention(qkv, s, &lse), back = ref::attention_backward(qkv, grad, s);
-  for (const int threads : {1, 2}) {
-    const Guarded<float> in(qkv), out(want.size()), gl(lse.size()), gg(grad),
-        dqkv(Values(qkv.size(), 1e9));
-    cpu::run(Attention{in.view(), out, gl, s.batch, s.sequence, s.heads, s.heads, s.head_dim},
-             threads);
-    expect_near(out, want, 3e-6 * scale, "out");
-    expect_near(gl, lse, 3e-6 * scale, "lse");
-    cpu::run(AttentionBackward{in.view(),
-                               out.view(),
-                               gl.view(),
-                               gg.view(),
-                               dqkv,
-                               s.batch,
-                               s.sequence,
-                               s.heads,
-                               s.heads,
-                               s.head_dim,
-                               {}},
-             threads);
-    expect_near(dqkv, back, 1e-5 * scale * scale, "dqkv");
-  }
-}
-
-TEST_P(Ops, AttentionAndItsGradient) {
-  for (const std::size_t sequence : {1, 2, 31, 32, 33, 65, 130}) {
-    for (const std::size_t head_dim : {1, 8, 20, 32, 40, 64, 80})
-      check_attention({1, sequence, 2, head_dim}, 1);
-  }
-  check_attention({2, 70, 3, 64}, 4);   // scores far apart
-  check_attention({3, 40, 1, 150}, 1);  // a head wider than two parts
-}
-
-TEST_P(Ops, AttentionOfOneKeyIsItsValue) {
-  const Guarded<float> in(
-      Values{1, 2, 3, 4, 0, 0, 0, 0, 5, 6, 7, 8, 9, 9, 9, 9, 1, 1, 1, 1, -1, -2, -3, -4});
-  const Guarded<float> out(8), lse(2);
-  cpu::run(Attention{in.view(), out, lse, 2, 1, 1, 1, 4}, 1);
-  expect_near(out, {5, 6, 7, 8, -1, -2, -3, -4}, 0, "out");
-  expect_near(lse, {0, 18}, 1e-6, "lse");  // 0, and 4 * 9 / sqrt(4)
-}
-
 TEST_P(Ops, CrossEntropyAndItsGradient) {
   for (const std::size_t classes : {1, 2, 17, 64, 256, 259}) {
     const std::size_t rows = 21;
@@ -292,14 +244,6 @@ TEST(Reference, GeluGradient) {
   for (double x = -6; x < 6; x += 0.37) {
     EXPECT_NEAR(ref::gelu_slope(x), (ref::gelu(x + 1e-5) - ref::gelu(x - 1e-5)) / 2e-5, 1e-9);
   }
-}
-TEST(Reference, AttentionGradient) {
-  const ref::Shape s{2, 5, 2, 3};
-  const Values qkv = random_values(2 * 5 * 18, 1), g = random_values(2 * 5 * 6, 2);
-  const Values want =
-      finite_differences([&](const Values& v) { return dot(g, ref::attention(v, s)); }, qkv);
-  const Values got = ref::attention_backward(qkv, g, s);
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-8);
 }
 
 }  // namespace

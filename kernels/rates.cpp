@@ -83,8 +83,9 @@ double memcpy_rate(std::size_t bytes) {
 
 double product_ns(const Matmul& shape, int threads) {
   Matmul o = shape;
-  const Block a(o.m * o.k, DType::f32), b(o.k * o.n, DType::f32), c(o.m * o.n, DType::f32),
-      bias(o.n, DType::f32), residual(shape.residual ? o.m * o.n : 1, DType::f32);
+  const DType type = shape.a.dtype();
+  const Block a(o.m * o.k, type), b(o.k * o.n, type), c(o.m * o.n, type), bias(o.n, type),
+      residual(shape.residual ? o.m * o.n : 1, type);
   o.a = a.view();
   o.b = b.view();
   o.c = c.view();
@@ -108,8 +109,9 @@ double product_ns(const Matmul& shape, int threads) {
   return static_cast<double>(best);
 }
 
-double matrix_rate(int threads) {
+double matrix_rate(int threads, DType type) {
   Matmul o;
+  o.a = ConstView(0, 0, type, Space::nowhere);
   o.m = 512;
   o.n = o.k = 1024;
   return 2.0 * 512 * 1024 * 1024 / product_ns(o, threads) * second_ns;

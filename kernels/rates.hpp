@@ -13,9 +13,9 @@ double streaming_rate(int threads);
 // caches may hold.
 double memcpy_rate(std::size_t bytes);
 // Nanoseconds that this product takes, the best of several runs on operands of its own; only shape,
-// transposes, adds and whether there are a bias and a residual count.
+// transposes, adds, the type of a and whether there are a bias and a residual count.
 double product_ns(const Matmul& shape, int threads);
 // Floating-point operations per second of a large product.
-double matrix_rate(int threads);
+double matrix_rate(int threads, DType = DType::f32);
 
 }  // namespace shardmark

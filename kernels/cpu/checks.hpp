@@ -76,6 +76,11 @@ class Operands {
   const char* op_;
 };
 
+// The types that parameters, activations and gradients may have.
+constexpr bool is_carrier(DType t) {
+  return t == DType::f32 || t == DType::bf16 || t == DType::f16;
+}
+
 // f with T, the element type of an op's parameters, activations and gradients: that of the operand
 // `name`; its others are then asked for as T.
 template <class F>

@@ -6,10 +6,9 @@ namespace shardmark::cpu::SHARDMARK_ISA {
 
 namespace {
 
-constexpr float epsilon = 1e-5f;
-
+template <class T>
 struct RowSum {  // of x[0, n), the mean subtracted first where it is squared
-  const float* x;
+  const T* x;
   std::size_t n;
 
   float plain() const {
@@ -36,28 +35,36 @@ struct RowSum {  // of x[0, n), the mean subtracted first where it is squared
       s[0] += d * d;
     }
     float rest = 0;
-    for (; i < n; ++i) rest += (x[i] - mean) * (x[i] - mean);
+    for (; i < n; ++i) {
+      const float d = load_one(x + i) - mean;
+      rest += d * d;
+    }
     return sum((s[0] + s[1]) + (s[2] + s[3])) + rest;
   }
 };
 
 }  // namespace
 
-void layer_norm(const NormRows& a) {
+template <class T>
+void layer_norm(const NormRows<T>& a) {
   const std::size_t w = a.width;
   for (std::size_t r = 0; r < a.rows; ++r) {
-    const float* x = a.x + r * w;
-    const RowSum row{x, w};
+    const T* x = a.x + r * w;
+    const RowSum<T> row{x, w};
     const float mean = row.plain() / static_cast<float>(w);
-    const float rstd = 1.0f / __builtin_sqrtf(row.squared(mean) / static_cast<float>(w) + epsilon);
+    const float rstd =
+        1.0f / __builtin_sqrtf(row.squared(mean) / static_cast<float>(w) + a.epsilon);
     a.stats[2 * r] = mean;
     a.stats[2 * r + 1] = rstd;
-    float* out = a.out + r * w;
+    T* out = a.out + r * w;
     std::size_t i = 0;
     for (; i + lanes <= w; i += lanes) {
       store(out + i, (load(x + i) - mean) * rstd * load(a.gain + i) + load(a.bias + i));
     }
-    for (; i < w; ++i) out[i] = (x[i] - mean) * rstd * a.gain[i] + a.bias[i];
+    for (; i < w; ++i) {
+      const float n = (load_one(x + i) - mean) * rstd;
+      store_one(out + i, n * load_one(a.gain + i) + load_one(a.bias + i));
+    }
   }
 }
 
@@ -67,8 +74,8 @@ struct RowMeans {  // of g = grad * gain, and of g times the normalised row
   float g, gx;
 };
 
-RowMeans means(const float* grad, const float* x, const float* gain, float mean, float rstd,
-               std::size_t w) {
+template <class T>
+RowMeans means(const T* grad, const T* x, const T* gain, float mean, float rstd, std::size_t w) {
   Floats g[2] = {}, gx[2] = {};
   std::size_t i = 0;
   for (; i + 2 * lanes <= w; i += 2 * lanes) {
@@ -80,9 +87,9 @@ RowMeans means(const float* grad, const float* x, const float* gain, float mean,
   }
   float g_rest = 0, gx_rest = 0;
   for (; i < w; ++i) {
-    const float v = grad[i] * gain[i];
+    const float v = load_one(grad + i) * load_one(gain + i);
     g_rest += v;
-    gx_rest += v * (x[i] - mean);
+    gx_rest += v * (load_one(x + i) - mean);
   }
   const float n = static_cast<float>(w);
   return {(sum(g[0] + g[1]) + g_rest) / n, (sum(gx[0] + gx[1]) + gx_rest) * rstd / n};
@@ -91,8 +98,9 @@ RowMeans means(const float* grad, const float* x, const float* gain, float mean,
 constexpr std::size_t together = 4;  // rows: one load and store of dgain and dbias for so many
 
 // Columns [i, i + lanes) of `count` rows.
-SHARDMARK_INLINE void columns_backward(const NormRowsBackward& a, std::size_t r, std::size_t count,
-                                       std::size_t i, const RowMeans* m) {
+template <class T>
+SHARDMARK_INLINE void columns_backward(const NormRowsBackward<T>& a, std::size_t r,
+                                       std::size_t count, std::size_t i, const RowMeans* m) {
   Floats gain_sum = Floats{}, bias_sum = Floats{};
   const Floats gain = load(a.gain + i);
   for (std::size_t j = 0; j < count; ++j) {
@@ -106,16 +114,18 @@ SHARDMARK_INLINE void columns_backward(const NormRowsBackward& a, std::size_t r,
   if (a.dgain) store(a.dgain + i, load(a.dgain + i) + gain_sum);
   if (a.dbias) store(a.dbias + i, load(a.dbias + i) + bias_sum);
 }
-void column_backward(const NormRowsBackward& a, std::size_t r, std::size_t count, std::size_t i,
+template <class T>
+void column_backward(const NormRowsBackward<T>& a, std::size_t r, std::size_t count, std::size_t i,
                      const RowMeans* m) {
   float gain_sum = 0, bias_sum = 0;
+  const float gain = load_one(a.gain + i);
   for (std::size_t j = 0; j < count; ++j) {
     const std::size_t at = (r + j) * a.width + i;
     const float mean = a.stats[2 * (r + j)], rstd = a.stats[2 * (r + j) + 1];
-    const float x = (a.x[at] - mean) * rstd;
-    a.dx[at] += (a.grad[at] * a.gain[i] - m[j].g - x * m[j].gx) * rstd;
-    gain_sum += a.grad[at] * x;
-    bias_sum += a.grad[at];
+    const float grad = load_one(a.grad + at), x = (load_one(a.x + at) - mean) * rstd;
+    store_one(a.dx + at, load_one(a.dx + at) + (grad * gain - m[j].g - x * m[j].gx) * rstd);
+    gain_sum += grad * x;
+    bias_sum += grad;
   }
   if (a.dgain) a.dgain[i] += gain_sum;
   if (a.dbias) a.dbias[i] += bias_sum;
@@ -123,7 +133,8 @@ void column_backward(const NormRowsBackward& a, std::size_t r, std::size_t count
 
 }  // namespace
 
-void layer_norm_backward(const NormRowsBackward& a) {
+template <class T>
+void layer_norm_backward(const NormRowsBackward<T>& a) {
   const std::size_t w = a.width;
   for (std::size_t r = 0; r < a.rows; r += together) {
     const std::size_t count = a.rows - r < together ? a.rows - r : together;
@@ -141,5 +152,12 @@ void layer_norm_backward(const NormRowsBackward& a) {
     for (; i < w; ++i) column_backward(a, r, count, i, m);
   }
 }
+
+#define SHARDMARK_INSTANTIATE(T)                \
+  template void layer_norm(const NormRows<T>&); \
+  template void layer_norm_backward(const NormRowsBackward<T>&)
+SHARDMARK_INSTANTIATE(float);
+SHARDMARK_INSTANTIATE(Bf16);
+SHARDMARK_INSTANTIATE(F16);
 
 }  // namespace shardmark::cpu::SHARDMARK_ISA

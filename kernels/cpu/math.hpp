@@ -22,6 +22,8 @@ std::vector<std::string> instruction_sets();
 void use_instruction_set(const std::string&);
 std::string instruction_set();  // the one in use
 std::string matrix_library();   // "oneDNN 2.6.3" or "plain"
+// Who computes products of this type: "oneDNN 2.6.3", or "own tiles" and why.
+std::string product_path(DType);
 
 // Reduction of one chunk over ranks, in rank order: to[i] = (sources[0][i] + sources[1][i] + ...) *
 // factor. `to` may be one of the sources. Streaming stores where that pays; bit for bit the same

@@ -1,5 +1,5 @@
 // What are GELU and cross-entropy, and their gradients? Compiled once for each instruction set.
-#include "kernels.hpp"
+#include "row_sums.hpp"
 
 namespace shardmark::cpu::SHARDMARK_ISA {
 
@@ -31,7 +31,8 @@ struct Gelu {
 
 }  // namespace
 
-void gelu(const float* x, float* out, std::size_t n) {
+template <class T>
+void gelu(const T* x, T* out, std::size_t n) {
   const Gelu g;
   std::size_t i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
@@ -44,14 +45,18 @@ void gelu(const float* x, float* out, std::size_t n) {
   }
 }
 
-void gelu_backward(const float* x, float* grad, float* bias_grad, std::size_t rows,
-                   std::size_t stride, std::size_t begin, std::size_t end) {
+namespace {
+
+// Columns [0, columns) of rows that stand `stride` apart; sums may be null.
+template <class T>
+void gelu_backward_into(const T* x, T* grad, float* sums, std::size_t rows, std::size_t stride,
+                        std::size_t columns) {
   const Gelu of;
-  constexpr std::size_t together = 4;  // rows: one load and store of bias_grad for so many
+  constexpr std::size_t together = 4;  // rows: one load and store of the sums for so many
   for (std::size_t r = 0; r < rows; r += together) {
     const std::size_t count = rows - r < together ? rows - r : together;
-    std::size_t c = begin;
-    for (; c + lanes <= end; c += lanes) {
+    std::size_t c = 0;
+    for (; c + lanes <= columns; c += lanes) {
       Floats s = Floats{};
       for (std::size_t j = 0; j < count; ++j) {
         const std::size_t at = (r + j) * stride + c;
@@ -59,28 +64,48 @@ void gelu_backward(const float* x, float* grad, float* bias_grad, std::size_t ro
         store(grad + at, g);
         s += g;
       }
-      if (bias_grad) store(bias_grad + c, load(bias_grad + c) + s);
+      if (sums) store(sums + c, load(sums + c) + s);
     }
-    if (c == end) continue;
+    if (c == columns) continue;
+    const std::size_t rest = columns - c;
     for (std::size_t j = 0; j < count; ++j) {
       const std::size_t at = (r + j) * stride + c;
-      const Floats g = load_first(grad + at, end - c) * of.slope(load_first(x + at, end - c));
-      store_first(grad + at, g, end - c);
-      if (bias_grad) store_first(bias_grad + c, load_first(bias_grad + c, end - c) + g, end - c);
+      const Floats g = load_first(grad + at, rest) * of.slope(load_first(x + at, rest));
+      store_first(grad + at, g, rest);
+      if (sums) store_first(sums + c, load_first(sums + c, rest) + g, rest);
     }
   }
 }
 
-double cross_entropy(const float* logits, const std::int32_t* targets, float* lse, std::size_t rows,
+}  // namespace
+
+template <class T>
+void gelu_backward(const T* x, T* grad, T* bias_grad, std::size_t rows, std::size_t stride,
+                   std::size_t begin, std::size_t end) {
+  const auto columns = [&](float* sums, std::size_t first, std::size_t count) {
+    gelu_backward_into(x + begin + first, grad + begin + first, sums, rows, stride, count);
+  };
+  if (bias_grad) {
+    add_row_sums(bias_grad + begin, end - begin, columns);
+  } else {
+    columns(nullptr, 0, end - begin);
+  }
+}
+
+template <class T>
+double cross_entropy(const T* logits, const std::int32_t* targets, float* lse, std::size_t rows,
                      std::size_t classes) {
   double loss = 0;
   for (std::size_t r = 0; r < rows; ++r) {
-    const float* x = logits + r * classes;
-    Floats most = all(x[0]);
+    const T* x = logits + r * classes;
+    Floats most = all(load_one(x));
     std::size_t i = 0;
     for (; i + lanes <= classes; i += lanes) most = maximum(most, load(x + i));
     float top = largest(most);
-    for (; i < classes; ++i) top = x[i] > top ? x[i] : top;
+    for (; i < classes; ++i) {
+      const float v = load_one(x + i);
+      top = v > top ? v : top;
+    }
     Floats total[2] = {};
     for (i = 0; i + 2 * lanes <= classes; i += 2 * lanes) {
       total[0] += exp(load(x + i) - top);
@@ -94,23 +119,40 @@ double cross_entropy(const float* logits, const std::int32_t* targets, float* ls
     }
     const float log_total = __builtin_logf(sum(total[0] + total[1]));
     lse[r] = top + log_total;
-    const float target = x[static_cast<std::size_t>(targets[r])];
+    const float target = load_one(x + targets[r]);
     loss +=
         (static_cast<double>(top) - static_cast<double>(target)) + static_cast<double>(log_total);
   }
   return loss;
 }
 
-void cross_entropy_backward(float* logits, const float* lse, const std::int32_t* targets,
+template <class T>
+void cross_entropy_backward(T* logits, const float* lse, const std::int32_t* targets,
                             std::size_t rows, std::size_t classes, float factor) {
   for (std::size_t r = 0; r < rows; ++r) {
-    float* x = logits + r * classes;
+    T* x = logits + r * classes;
+    const float target = load_one(x + targets[r]);
     std::size_t i = 0;
     for (; i + lanes <= classes; i += lanes) store(x + i, exp(load(x + i) - lse[r]) * factor);
     if (i < classes)
       store_first(x + i, exp(load_first(x + i, classes - i) - lse[r]) * factor, classes - i);
-    x[static_cast<std::size_t>(targets[r])] -= factor;
+    if constexpr (sizeof(T) == sizeof(float)) {
+      x[targets[r]] -= factor;
+    } else {  // not from what is rounded already
+      store_one(x + targets[r], exp(all(target - lse[r]))[0] * factor - factor);
+    }
   }
 }
+
+#define SHARDMARK_INSTANTIATE(T)                                                                  \
+  template void gelu(const T*, T*, std::size_t);                                                  \
+  template void gelu_backward(const T*, T*, T*, std::size_t, std::size_t, std::size_t,            \
+                              std::size_t);                                                       \
+  template double cross_entropy(const T*, const std::int32_t*, float*, std::size_t, std::size_t); \
+  template void cross_entropy_backward(T*, const float*, const std::int32_t*, std::size_t,        \
+                                       std::size_t, float)
+SHARDMARK_INSTANTIATE(float);
+SHARDMARK_INSTANTIATE(Bf16);
+SHARDMARK_INSTANTIATE(F16);
 
 }  // namespace shardmark::cpu::SHARDMARK_ISA

@@ -16,8 +16,9 @@ struct Tiles {
   alignas(64) float c[side * side];  // (rows, columns)
 };
 
-void load_tile(float* to, const float* from, std::size_t stride, std::size_t rows,
-               std::size_t columns, bool transposed) {
+template <class T>
+void load_tile(float* to, const T* from, std::size_t stride, std::size_t rows, std::size_t columns,
+               bool transposed) {
   if (transposed) {  // stored (columns, rows)
     load_transposed<side>(to, from, stride, columns, rows, side, 1.0f);
     for (std::size_t i = rows * side; i < side * side; ++i) to[i] = 0;
@@ -27,19 +28,23 @@ void load_tile(float* to, const float* from, std::size_t stride, std::size_t row
 }
 
 // What is there before the product: zeros, or what is added to it.
-void begin_tile(const Product& p, Tiles& t, std::size_t i, std::size_t j, std::size_t rows,
+template <class T>
+void begin_tile(const Product<T>& p, Tiles& t, std::size_t i, std::size_t j, std::size_t rows,
                 std::size_t columns) {
   load_rows<side>(t.c, p.c + i * p.n + j, p.n, p.adds ? rows : 0, columns, side);
   for (std::size_t r = 0; r < rows; ++r) {
     float* to = t.c + r * side;
-    for (std::size_t x = 0; p.bias && x < columns; ++x) to[x] += p.bias[j + x];
+    for (std::size_t x = 0; p.bias && x < columns; ++x) to[x] += load_one(p.bias + j + x);
+    for (std::size_t x = 0; p.residual && x < columns; ++x)
+      to[x] += load_one(p.residual + (i + r) * p.n + j + x);
   }
 }
 
 // One tile of c, rows [i, i + side) and columns [j, j + side), over the whole depth.
-void product_tile(const Product& p, Tiles& t, std::size_t i, std::size_t j) {
-  const std::size_t rows = at_most(p.m - i, side), columns = at_most(p.n - j, side);
-  float* c = p.c + i * p.n + j;
+template <class T>
+void product_tile(const Product<T>& p, Tiles& t, std::size_t i, std::size_t j) {
+  const std::size_t rows = at_most(p.end - i, side), columns = at_most(p.n - j, side);
+  T* c = p.c + i * p.n + j;
   begin_tile(p, t, i, j, rows, columns);
   for (std::size_t k = 0; k < p.k; k += side) {
     const std::size_t depth = at_most(p.k - k, side);
@@ -57,11 +62,16 @@ void product_tile(const Product& p, Tiles& t, std::size_t i, std::size_t j) {
 
 }  // namespace
 
-void product(const Product& p) {
+template <class T>
+void product(const Product<T>& p) {
   Tiles t;
   for (std::size_t j = 0; j < p.n; j += side) {
-    for (std::size_t i = 0; i < p.m; i += side) product_tile(p, t, i, j);
+    for (std::size_t i = p.begin; i < p.end; i += side) product_tile(p, t, i, j);
   }
 }
+
+template void product(const Product<float>&);
+template void product(const Product<Bf16>&);
+template void product(const Product<F16>&);
 
 }  // namespace shardmark::cpu::SHARDMARK_ISA

@@ -4,8 +4,6 @@
 
 #include "checks.hpp"
 #include "math.hpp"
-#include "parallel.hpp"
-#include "table.hpp"
 
 namespace shardmark::cpu {
 
@@ -31,19 +29,15 @@ void run_op(const Matmul& o, int threads) {
   is.not_zero("m", o.m);
   is.not_zero("n", o.n);
   is.not_zero("k", o.k);
-  is.in<float>("a", o.a, o.m * o.k);
-  is.in<float>("b", o.b, o.k * o.n);
-  float* c = is.out<float>("c", o.c, o.m * o.n);
-  is.maybe_in<float>("bias", o.bias, o.n);
-  const float* residual = is.maybe_in<float>("residual", o.residual, o.m * o.n);
+  with_type(is, "a", o.a, [&]<class T>() {
+    is.in<T>("a", o.a, o.m * o.k);
+    is.in<T>("b", o.b, o.k * o.n);
+    is.out<T>("c", o.c, o.m * o.n);
+    is.maybe_in<T>("bias", o.bias, o.n);
+    is.maybe_in<T>("residual", o.residual, o.m * o.n);
+  });
   is.scratch(o.scratch, scratch_of(o, threads));
   multiply(o, threads);
-  // A pass of its own: oneDNN's, after the product, takes several times as long.
-  if (residual) {
-    parallel_for(threads, o.m * o.n, 1024, [&](std::size_t b, std::size_t e) {
-      table().f32.add(residual + b, c + b, e - b);
-    });
-  }
 }
 
 }  // namespace shardmark::cpu

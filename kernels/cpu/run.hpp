@@ -1,7 +1,6 @@
 #pragma once
 // Which function runs which op? run.cpp picks it; run_memory.cpp has what any array can need,
-// run_model.cpp what models are made of, beside it run_attention.cpp, run_loss.cpp, run_rotary.cpp and
-// run_rows.cpp, matmul_*.cpp the products.
+// matmul_*.cpp the products, the other run_*.cpp what else models are made of.
 #include "kernels/op.hpp"
 
 namespace shardmark::cpu {
@@ -34,8 +33,10 @@ void run_op(const CrossEntropy&, int threads);
 void run_op(const CrossEntropyBackward&, int threads);
 void run_op(const Transfer&, int threads);
 
-// Computes one checked product, without its residual, on the calling thread and its helpers.
+// Computes one checked product on the calling thread and its helpers: matmul_onednn.cpp where the
+// build has it, else matmul_plain.cpp. What those leave to our own tiles: matmul_tiles.cpp.
 void multiply(const Matmul&, int threads);
+void multiply_by_tiles(const Matmul&, int threads);
 // Bytes of scratch that this op asks for: matmul_*.cpp, run_attention.cpp.
 std::size_t scratch_of(const Matmul&, int threads);
 std::size_t scratch_of(const AttentionBackward&, int threads);

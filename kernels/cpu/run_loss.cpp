@@ -25,15 +25,18 @@ const std::int32_t* targets_in(const Operands& is, ConstView v, std::size_t rows
 void run_op(const CrossEntropy& o, int threads) {
   const Operands is("cross_entropy");
   const std::size_t classes = o.classes, rows = is.rows("logits", o.logits, classes);
-  const float* logits = is.in<float>("logits", o.logits, rows * classes);
-  const std::int32_t* targets = targets_in(is, o.targets, rows, classes);
-  float* lse = is.out<float>("lse", o.lse, rows);
-  double* loss = is.out<double>("loss", o.loss, o.loss.size());
-  is.need(o.at < o.loss.size(), "entry " + std::to_string(o.at) + " lies behind the end of loss");
-  const double sum = sum_of_blocks(threads, rows, 64, [&](std::size_t r, std::size_t count) {
-    return table().cross_entropy(logits + r * classes, targets + r, lse + r, count, classes);
+  with_type(is, "logits", o.logits, [&]<class T>() {
+    const T* logits = is.in<T>("logits", o.logits, rows * classes);
+    const std::int32_t* targets = targets_in(is, o.targets, rows, classes);
+    float* lse = is.out<float>("lse", o.lse, rows);
+    double* loss = is.out<double>("loss", o.loss, o.loss.size());
+    is.need(o.at < o.loss.size(), "entry " + std::to_string(o.at) + " lies behind the end of loss");
+    const double sum = sum_of_blocks(threads, rows, 64, [&](std::size_t r, std::size_t count) {
+      return table().of<T>().cross_entropy(logits + r * classes, targets + r, lse + r, count,
+                                           classes);
+    });
+    loss[o.at] += o.scale * sum / static_cast<double>(rows);
   });
-  loss[o.at] += o.scale * sum / static_cast<double>(rows);
 }
 
 void run_op(const CrossEntropyBackward& o, int threads) {
@@ -41,15 +44,17 @@ void run_op(const CrossEntropyBackward& o, int threads) {
   const std::size_t classes = o.classes, rows = is.rows("logits", o.logits, classes);
   const std::int32_t* targets = targets_in(is, o.targets, rows, classes);
   const float* lse = is.in<float>("lse", o.lse, rows);
-  float* logits = is.out<float>("logits", o.logits, rows * classes);
   double scale = o.scale;
   if (o.control)
     scale *= static_cast<double>(is.in<float>(
         "control", o.control, control_slots)[static_cast<int>(ControlSlot::loss_scale)]);
   const float factor = static_cast<float>(scale / static_cast<double>(rows));
-  parallel_for(threads, rows, 1, [&](std::size_t b, std::size_t e) {
-    table().cross_entropy_backward(logits + b * classes, lse + b, targets + b, e - b, classes,
-                                   factor);
+  with_type(is, "logits", o.logits, [&]<class T>() {
+    T* logits = is.out<T>("logits", o.logits, rows * classes);
+    parallel_for(threads, rows, 1, [&](std::size_t b, std::size_t e) {
+      table().of<T>().cross_entropy_backward(logits + b * classes, lse + b, targets + b, e - b,
+                                             classes, factor);
+    });
   });
 }
 

@@ -34,14 +34,11 @@ void same_size(const Operands& is, ConstView from, ConstView to) {
 }
 
 template <class From, class To>
-bool convert(const Cast& o, DType from, DType to, void (*f)(const From*, To*, std::size_t),
-             int threads) {
-  if (o.from.dtype() != from || o.to.dtype() != to) return false;
-  const auto* x = reinterpret_cast<const From*>(o.from.address());
-  auto* y = reinterpret_cast<To*>(o.to.address());
-  parallel_for(threads, o.to.size(), grain,
+void each(ConstView from, View to, void (*f)(const From*, To*, std::size_t), int threads) {
+  const From* x = from.host<From>().data();
+  To* y = to.host<To>().data();
+  parallel_for(threads, to.size(), grain,
                [&](std::size_t b, std::size_t e) { f(x + b, y + b, e - b); });
-  return true;
 }
 
 void copy_bytes(const std::uint8_t* from, std::uint8_t* to, std::size_t bytes) {
@@ -73,70 +70,101 @@ void run_op(const Cast& o, int threads) {
                  [&](std::size_t b, std::size_t e) { copy_bytes(from + b, to + b, e - b); });
     return;
   }
-  const Kernels& k = table();
-  const bool done = convert(o, DType::f32, DType::f64, k.widen_f64, threads) ||
-                    convert(o, DType::f64, DType::f32, k.narrow_f64, threads) ||
-                    convert(o, DType::f32, DType::bf16, k.narrow_bf16, threads) ||
-                    convert(o, DType::bf16, DType::f32, k.widen_bf16, threads) ||
-                    convert(o, DType::f32, DType::f16, k.narrow_f16, threads) ||
-                    convert(o, DType::f16, DType::f32, k.widen_f16, threads);
-  is.need(done, "there is no conversion of " + pair_of(o.from, o.to) +
-                    ", only between f32 and f64, bf16 or f16");
+  if (o.from.dtype() == DType::f32 && o.to.dtype() == DType::f64)
+    return each(o.from, o.to, table().widen_f64, threads);
+  if (o.from.dtype() == DType::f64 && o.to.dtype() == DType::f32)
+    return each(o.from, o.to, table().narrow_f64, threads);
+  is.need(is_carrier(o.from.dtype()) && is_carrier(o.to.dtype()),
+          "there is no conversion of " + pair_of(o.from, o.to) +
+              ", only among f32, bf16 and f16, and between f32 and f64");
+  with_type(is, "from", o.from, [&]<class From>() {
+    with_type(is, "to", o.to, [&]<class To>() {
+      each(o.from, o.to, table().of<From>().template to<To>(), threads);
+    });
+  });
 }
 
 void run_op(const Add& o, int threads) {
   const Operands is("add");
   same_size(is, o.from, o.to);
+  const DType from = o.from.dtype(), to = o.to.dtype();
+  if (from == DType::f64 && to == DType::f64) return each(o.from, o.to, table().add_f64, threads);
   is.need(
-      o.from.dtype() == o.to.dtype() && (o.to.dtype() == DType::f32 || o.to.dtype() == DType::f64),
-      pair_of(o.from, o.to) + " cannot be added, only f32 to f32 and f64 to f64");
-  const bool f32 = o.to.dtype() == DType::f32;
-  parallel_for(threads, o.to.size(), grain, [&](std::size_t b, std::size_t e) {
-    if (f32) {
-      table().f32.add(o.from.host<float>().data() + b, o.to.host<float>().data() + b, e - b);
-    } else {
-      table().add_f64(o.from.host<double>().data() + b, o.to.host<double>().data() + b, e - b);
-    }
-  });
+      is_carrier(from) && is_carrier(to) && (from == to || from == DType::f32 || to == DType::f32),
+      pair_of(o.from, o.to) +
+          " cannot be added, only numbers of one type, and f32 to or from bf16 or f16");
+  if (from == to) {
+    with_type(is, "to", o.to, [&]<class T>() { each(o.from, o.to, table().of<T>().add, threads); });
+  } else if (from == DType::f32) {
+    with_type(is, "to", o.to,
+              [&]<class T>() { each(o.from, o.to, table().of<T>().add_f32, threads); });
+  } else {
+    with_type(is, "from", o.from,
+              [&]<class T>() { each(o.from, o.to, table().of<T>().add_to_f32, threads); });
+  }
 }
 
 void run_op(const SumSquares& o, int threads) {
   const Operands is("sum_squares");
-  const float* x = is.in<float>("x", o.x, o.x.size());
-  double* total = is.out<double>("total", o.total, 1);
-  *total += sum_of_blocks(
-      threads, o.x.size(), std::size_t{1} << 16,
-      [&](std::size_t at, std::size_t count) { return table().sum_squares(x + at, count); });
+  with_type(is, "x", o.x, [&]<class T>() {
+    const T* x = is.in<T>("x", o.x, o.x.size());
+    double* total = is.out<double>("total", o.total, 1);
+    const auto of_block = table().of<T>().sum_squares;
+    *total +=
+        sum_of_blocks(threads, o.x.size(), std::size_t{1} << 16,
+                      [&](std::size_t at, std::size_t count) { return of_block(x + at, count); });
+  });
 }
 
-void run_op(const AdamW& o, int threads) {
-  const Operands is("adamw");
-  const std::size_t n = o.weight.size();
-  float* w = is.out<float>("weight", o.weight, n);
-  is.need(!o.master,
-          "master is given beside an f32 weight, which is its own master: leave it empty");
-  const float* g = is.in<float>("grad", o.grad, n);
-  float* m = is.out<float>("first", o.first, n);
-  float* v = is.out<float>("second", o.second, n);
-  const float* control = is.in<float>("control", o.control, control_slots);
+namespace {
+
+AdamStep resolved(const Operands& is, const AdamW& o, const float* control) {
   const auto slot = [&](ControlSlot s) { return control[static_cast<int>(s)]; };
-  if (slot(ControlSlot::skip) != 0) return;
   const double step = static_cast<double>(slot(ControlSlot::step));
   is.need(step >= 1, "the step count is " + std::to_string(step) +
                          ", but the first step is 1: clip control comes before");
   const auto correction = [&](float beta) {
     return static_cast<float>(1.0 / (1.0 - std::pow(static_cast<double>(beta), step)));
   };
-  const AdamStep with{slot(ControlSlot::coefficient),
-                      o.with.lr,
-                      o.with.beta1,
-                      o.with.beta2,
-                      o.with.epsilon,
-                      o.with.decay,
-                      correction(o.with.beta1),
-                      correction(o.with.beta2)};
-  parallel_for(threads, n, grain, [&](std::size_t b, std::size_t e) {
-    table().adamw(w + b, g + b, m + b, v + b, e - b, with);
+  return {slot(ControlSlot::coefficient),
+          o.with.lr,
+          o.with.beta1,
+          o.with.beta2,
+          o.with.epsilon,
+          o.with.decay,
+          correction(o.with.beta1),
+          correction(o.with.beta2)};
+}
+
+// What is updated: the master, or an f32 weight itself.
+template <class T>
+float* updated(const Operands& is, const AdamW& o, T* weight) {
+  if constexpr (std::is_same_v<T, float>) {
+    is.need(!o.master,
+            "master is given beside an f32 weight, which is its own master: leave it empty");
+    return weight;
+  } else {
+    return is.out<float>("master", o.master, o.weight.size());
+  }
+}
+
+}  // namespace
+
+void run_op(const AdamW& o, int threads) {
+  const Operands is("adamw");
+  const std::size_t n = o.weight.size();
+  with_type(is, "weight", o.weight, [&]<class T>() {
+    T* w = is.out<T>("weight", o.weight, n);
+    float* master = updated(is, o, w);
+    const T* g = is.in<T>("grad", o.grad, n);
+    float* m = is.out<float>("first", o.first, n);
+    float* v = is.out<float>("second", o.second, n);
+    const float* control = is.in<float>("control", o.control, control_slots);
+    if (control[static_cast<int>(ControlSlot::skip)] != 0) return;
+    const AdamStep with = resolved(is, o, control);
+    parallel_for(threads, n, grain, [&](std::size_t b, std::size_t e) {
+      table().of<T>().adamw(w + b, master + b, g + b, m + b, v + b, e - b, with);
+    });
   });
 }
 
@@ -209,15 +237,14 @@ void reduce_ranks(std::span<const ConstView> sources, View to, double factor) {
     if (sources[r].address() == to.address()) streams = false;
   }
   if (!to) return;
-  if (to.dtype() == DType::f32) {
-    table().reduce(reinterpret_cast<const float* const*>(at.data()), sources.size(),
-                   to.host<float>().data(), to.size(), static_cast<float>(factor), streams);
-  } else {
-    is.need(to.dtype() == DType::f64,
-            "ranks are reduced in f32 or f64, not in " + std::string(name(to.dtype())));
-    table().reduce_f64(reinterpret_cast<const double* const*>(at.data()), sources.size(),
-                       to.host<double>().data(), to.size(), factor);
+  if (to.dtype() == DType::f64) {
+    return table().reduce_f64(reinterpret_cast<const double* const*>(at.data()), sources.size(),
+                              to.host<double>().data(), to.size(), factor);
   }
+  with_type(is, "the destination", to, [&]<class T>() {
+    table().of<T>().reduce(reinterpret_cast<const T* const*>(at.data()), sources.size(),
+                           to.host<T>().data(), to.size(), static_cast<float>(factor), streams);
+  });
 }
 
 void stream_copy(ConstView from, View to) {

@@ -13,7 +13,7 @@ namespace shardmark::cpu {
 
 namespace {
 
-constexpr std::size_t line = 16;  // floats: threads never share one
+constexpr std::size_t line = 32;  // elements of 2 bytes: threads never share one
 
 // Tokens are input: one out of range would read or write somewhere else.
 const std::int32_t* tokens_in(const Operands& is, const char* name, ConstView v, std::size_t rows,
@@ -28,15 +28,46 @@ const std::int32_t* tokens_in(const Operands& is, const char* name, ConstView v,
   return t;
 }
 
+// Row numbers by the group that they add to, and in their own order within it; those of group g
+// are [starts[g], starts[g + 1]).
+struct Grouped {
+  std::vector<std::size_t> starts;
+  std::vector<std::uint32_t> rows;
+};
+template <class F>
+Grouped grouped(std::size_t rows, std::size_t groups, F&& group_of) {
+  Grouped g{std::vector<std::size_t>(groups + 1), std::vector<std::uint32_t>(rows)};
+  for (std::size_t r = 0; r < rows; ++r) ++g.starts[group_of(r) + 1];
+  for (std::size_t i = 0; i < groups; ++i) g.starts[i + 1] += g.starts[i];
+  std::vector<std::size_t> next(g.starts.begin(), g.starts.end() - 1);
+  for (std::size_t r = 0; r < rows; ++r)
+    g.rows[next[group_of(r)]++] = static_cast<std::uint32_t>(r);
+  return g;
+}
+
+// Row g of `to` adds the rows of its group: summed before they are rounded, in their order.
+template <class T>
+void add_groups(const T* grad, const Grouped& of, T* to, std::size_t width, int threads) {
+  parallel_for(threads, of.starts.size() - 1, 1, [&](std::size_t b, std::size_t e) {
+    for (; b < e; ++b) {
+      const std::size_t count = of.starts[b + 1] - of.starts[b];
+      if (count == 0) continue;
+      table().of<T>().add_rows(grad, of.rows.data() + of.starts[b], count, to + b * width, width);
+    }
+  });
+}
+
 }  // namespace
 
 void run_op(const ColumnSum& o, int threads) {
   const Operands is("column_sum");
   const std::size_t columns = o.total.size(), rows = is.rows("x", o.x, columns);
-  const float* x = is.in<float>("x", o.x, rows * columns);
-  float* total = is.out<float>("total", o.total, columns);
-  parallel_for(threads, columns, line, [&](std::size_t b, std::size_t e) {
-    table().column_sum(x, total, rows, columns, b, e);
+  with_type(is, "x", o.x, [&]<class T>() {
+    const T* x = is.in<T>("x", o.x, rows * columns);
+    T* total = is.out<T>("total", o.total, columns);
+    parallel_for(threads, columns, line, [&](std::size_t b, std::size_t e) {
+      table().of<T>().column_sum(x, total, rows, columns, b, e);
+    });
   });
 }
 
@@ -44,36 +75,40 @@ void run_op(const Embed& o, int threads) {
   const Operands is("embed");
   const std::size_t w = o.width, rows = is.rows("out", o.out, w),
                     vocabulary = is.rows("table", o.table, w);
-  is.not_zero("sequence", o.sequence);
+  if (o.positions) is.not_zero("sequence", o.sequence);
   const std::int32_t* tokens = tokens_in(is, "tokens", o.tokens, rows, vocabulary);
-  const float* from = is.in<float>("table", o.table, vocabulary * w);
-  const float* positions = is.in<float>("positions", o.positions, o.sequence * w);
-  float* out = is.out<float>("out", o.out, rows * w);
-  parallel_for(threads, rows, 1, [&](std::size_t b, std::size_t e) {
-    for (std::size_t r = b; r < e; ++r) {
-      std::memcpy(out + r * w, from + static_cast<std::size_t>(tokens[r]) * w, w * sizeof(float));
-      table().f32.add(positions + r % o.sequence * w, out + r * w, w);
-    }
+  with_type(is, "out", o.out, [&]<class T>() {
+    const T* from = is.in<T>("table", o.table, vocabulary * w);
+    const T* positions = is.maybe_in<T>("positions", o.positions, o.sequence * w);
+    T* out = is.out<T>("out", o.out, rows * w);
+    parallel_for(threads, rows, 1, [&](std::size_t b, std::size_t e) {
+      for (std::size_t r = b; r < e; ++r) {
+        std::memcpy(out + r * w, from + static_cast<std::size_t>(tokens[r]) * w, w * sizeof(T));
+        if (positions) table().of<T>().add(positions + r % o.sequence * w, out + r * w, w);
+      }
+    });
   });
 }
 
-void run_op(const EmbedBackward& o, int) {
+void run_op(const EmbedBackward& o, int threads) {
   const Operands is("embed_backward");
   const std::size_t w = o.width, rows = is.rows("grad", o.grad, w);
-  const float* grad = is.in<float>("grad", o.grad, rows * w);
-  if (o.table) {
-    const std::size_t vocabulary = is.rows("table", o.table, w);
-    const std::int32_t* tokens = tokens_in(is, "tokens", o.tokens, rows, vocabulary);
-    float* to = is.out<float>("table", o.table, vocabulary * w);
-    for (std::size_t r = 0; r < rows; ++r)
-      table().f32.add(grad + r * w, to + static_cast<std::size_t>(tokens[r]) * w, w);
-  }
-  if (o.positions) {
-    is.not_zero("sequence", o.sequence);
-    float* to = is.out<float>("positions", o.positions, o.sequence * w);
-    for (std::size_t r = 0; r < rows; ++r)
-      table().f32.add(grad + r * w, to + r % o.sequence * w, w);
-  }
+  with_type(is, "grad", o.grad, [&]<class T>() {
+    const T* grad = is.in<T>("grad", o.grad, rows * w);
+    if (o.table) {
+      const std::size_t vocabulary = is.rows("table", o.table, w);
+      const std::int32_t* tokens = tokens_in(is, "tokens", o.tokens, rows, vocabulary);
+      T* to = is.out<T>("table", o.table, vocabulary * w);
+      const auto token = [&](std::size_t r) { return static_cast<std::size_t>(tokens[r]); };
+      add_groups(grad, grouped(rows, vocabulary, token), to, w, threads);
+    }
+    if (o.positions) {
+      is.not_zero("sequence", o.sequence);
+      T* to = is.out<T>("positions", o.positions, o.sequence * w);
+      const auto position = [&](std::size_t r) { return r % o.sequence; };
+      add_groups(grad, grouped(rows, o.sequence, position), to, w, threads);
+    }
+  });
 }
 
 void run_op(const OneHot& o, int threads) {
@@ -81,89 +116,35 @@ void run_op(const OneHot& o, int threads) {
   const std::size_t w = o.width, rows = is.rows("out", o.out, w);
   is.not_zero("sequence", o.sequence);
   const std::int32_t* tokens = tokens_in(is, "tokens", o.tokens, rows, 256);
-  float* out = is.out<float>("out", o.out, rows * w);
-  parallel_for(threads, rows, 1, [&](std::size_t b, std::size_t e) {
-    std::memset(out + b * w, 0, (e - b) * w * sizeof(float));
-    for (std::size_t r = b; r < e; ++r) {
-      const std::size_t seen = std::min(o.context, r % o.sequence + 1);
-      for (std::size_t j = 0; j < seen; ++j)
-        out[r * w + (j * 256 + static_cast<std::size_t>(tokens[r - j])) % w] += 1;
-    }
+  with_type(is, "out", o.out, [&]<class T>() {
+    T* out = is.out<T>("out", o.out, rows * w);
+    parallel_for(threads, rows, 1, [&](std::size_t b, std::size_t e) {
+      table().of<T>().one_hot({tokens, out, b, e, w, o.sequence, o.context});
+    });
   });
-}
-
-void run_op(const LayerNorm& o, int threads) {
-  const Operands is("layer_norm");
-  const std::size_t w = o.width, rows = is.rows("x", o.x, w);
-  const NormRows all{.x = is.in<float>("x", o.x, rows * w),
-                     .gain = is.in<float>("gain", o.gain, w),
-                     .bias = is.in<float>("bias", o.bias, w),
-                     .out = is.out<float>("out", o.out, rows * w),
-                     .stats = is.out<float>("stats", o.stats, 2 * rows),
-                     .rows = rows,
-                     .width = w};
-  parallel_for(threads, rows, 1, [&](std::size_t b, std::size_t e) {
-    NormRows part = all;
-    part.x += b * w;
-    part.out += b * w;
-    part.stats += 2 * b;
-    part.rows = e - b;
-    table().layer_norm(part);
-  });
-}
-
-void run_op(const LayerNormBackward& o, int threads) {
-  const Operands is("layer_norm_backward");
-  const std::size_t w = o.width, rows = is.rows("x", o.x, w);
-  const NormRowsBackward all{.grad = is.in<float>("grad", o.grad, rows * w),
-                             .x = is.in<float>("x", o.x, rows * w),
-                             .gain = is.in<float>("gain", o.gain, w),
-                             .stats = is.in<float>("stats", o.stats, 2 * rows),
-                             .dx = is.out<float>("dx", o.dx, rows * w),
-                             .dgain = is.maybe_out<float>("dgain", o.dgain, w),
-                             .dbias = is.maybe_out<float>("dbias", o.dbias, w),
-                             .rows = rows,
-                             .width = w};
-  if (threads == 1) return table().layer_norm_backward(all);
-  // Several threads sum dgain and dbias each for itself; then the parts are added in their order.
-  const std::size_t parts = std::min(static_cast<std::size_t>(threads), rows);
-  std::vector<float> sums(parts * 2 * w);
-  parallel_for(threads, parts, 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t p = begin; p < end; ++p) {
-      const std::size_t b = rows * p / parts;
-      NormRowsBackward part = all;
-      part.grad += b * w;
-      part.x += b * w;
-      part.stats += 2 * b;
-      part.dx += b * w;
-      if (part.dgain) part.dgain = sums.data() + p * 2 * w;
-      if (part.dbias) part.dbias = sums.data() + p * 2 * w + w;
-      part.rows = rows * (p + 1) / parts - b;
-      table().layer_norm_backward(part);
-    }
-  });
-  for (std::size_t p = 0; p < parts; ++p) {
-    if (all.dgain) table().f32.add(sums.data() + p * 2 * w, all.dgain, w);
-    if (all.dbias) table().f32.add(sums.data() + p * 2 * w + w, all.dbias, w);
-  }
 }
 
 void run_op(const Gelu& o, int threads) {
   const Operands is("gelu");
-  const float* x = is.in<float>("x", o.x, o.x.size());
-  float* out = is.out<float>("out", o.out, o.x.size());
-  parallel_for(threads, o.x.size(), line,
-               [&](std::size_t b, std::size_t e) { table().gelu(x + b, out + b, e - b); });
+  with_type(is, "x", o.x, [&]<class T>() {
+    const T* x = is.in<T>("x", o.x, o.x.size());
+    T* out = is.out<T>("out", o.out, o.x.size());
+    parallel_for(threads, o.x.size(), line, [&](std::size_t b, std::size_t e) {
+      table().of<T>().gelu(x + b, out + b, e - b);
+    });
+  });
 }
 
 void run_op(const GeluBackward& o, int threads) {
   const Operands is("gelu_backward");
   const std::size_t columns = o.columns, rows = is.rows("x", o.x, columns);
-  const float* x = is.in<float>("x", o.x, rows * columns);
-  float* grad = is.out<float>("grad", o.grad, rows * columns);
-  float* bias = is.maybe_out<float>("bias_grad", o.bias_grad, columns);
-  parallel_for(threads, columns, line, [&](std::size_t b, std::size_t e) {
-    table().gelu_backward(x, grad, bias, rows, columns, b, e);
+  with_type(is, "x", o.x, [&]<class T>() {
+    const T* x = is.in<T>("x", o.x, rows * columns);
+    T* grad = is.out<T>("grad", o.grad, rows * columns);
+    T* bias = is.maybe_out<T>("bias_grad", o.bias_grad, columns);
+    parallel_for(threads, columns, line, [&](std::size_t b, std::size_t e) {
+      table().of<T>().gelu_backward(x, grad, bias, rows, columns, b, e);
+    });
   });
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Which kernels does every instruction set bring? One table of functions a set: the kernels are
-// written once and compiled for each. Plain pointers and counts, all f32 unless the name says
-// otherwise; run.cpp has checked them.
+// written once and compiled for each. Plain pointers and counts; run_*.cpp have checked
+// them.
 #include <cstddef>
 #include <cstdint>
 
@@ -12,15 +12,27 @@ namespace shardmark::cpu {
 struct AdamStep {  // what AdamW computes with, resolved from the control scalars
   float coefficient, lr, beta1, beta2, epsilon, decay, correct1, correct2;
 };
+template <class T>
 struct NormRows {
-  const float *x, *gain, *bias;
-  float *out, *stats;
+  const T *x, *gain, *bias;
+  T* out;
+  float* stats;
+  std::size_t rows, width;
+  float epsilon;
+};
+template <class T>
+struct NormRowsBackward {  // dgain and dbias may be null
+  const T *grad, *x, *gain;
+  const float* stats;
+  T* dx;
+  float *dgain, *dbias;  // sums over rows stay f32; the caller rounds them
   std::size_t rows, width;
 };
-struct NormRowsBackward {  // dgain and dbias may be null
-  const float *grad, *x, *gain, *stats;
-  float *dx, *dgain, *dbias;
-  std::size_t rows, width;
+template <class T>
+struct OneHotRows {  // rows [begin, end) of out
+  const std::int32_t* tokens;
+  T* out;
+  std::size_t begin, end, width, sequence, context;
 };
 template <class T>
 struct RmsNormRows {
@@ -65,18 +77,56 @@ struct AttentionGroup {
   float* sums;  // attention_sums(sequence, head_dim) of them
   std::size_t stride, out_stride, sequence, head_dim, heads;
 };
-struct Product {
-  const float *a, *b, *bias;  // bias may be null
-  float* c;
+template <class T>
+struct Product {                     // rows [begin, end) of c
+  const T *a, *b, *bias, *residual;  // bias and residual may be null
+  T* c;
   std::size_t m, n, k;
   bool ta, tb, adds;
+  std::size_t begin, end;
 };
 
-// What is there for each element type.
+// What there is for each type of element: arithmetic in f32, rounded once.
 template <class T>
 struct Typed {
+  void (*to_f32)(const T* from, float* to, std::size_t n);
+  void (*to_bf16)(const T* from, Bf16* to, std::size_t n);
+  void (*to_f16)(const T* from, F16* to, std::size_t n);
+  template <class To>
+  auto to() const {
+    if constexpr (__is_same(To, float)) return to_f32;
+    if constexpr (__is_same(To, Bf16)) return to_bf16;
+    if constexpr (__is_same(To, F16)) return to_f16;
+  }
   void (*add)(const T* from, T* to, std::size_t n);
   void (*add_f32)(const float* from, T* to, std::size_t n);
+  void (*add_to_f32)(const T* from, float* to, std::size_t n);
+  // to[i] = (sources[0][i] + ... ) * factor; streams: past the caches
+  void (*reduce)(const T* const* sources, std::size_t count, T* to, std::size_t n, float factor,
+                 bool streams);
+  double (*sum_squares)(const T* x, std::size_t n);
+  // columns [begin, end) of (rows, stride)
+  void (*column_sum)(const T* x, T* total, std::size_t rows, std::size_t stride, std::size_t begin,
+                     std::size_t end);
+  // to(width) adds the rows of x with these numbers, in their order
+  void (*add_rows)(const T* x, const std::uint32_t* numbers, std::size_t count, T* to,
+                   std::size_t width);
+  void (*one_hot)(const OneHotRows<T>&);
+  // weight becomes the rounded master; where T is f32, both are the same
+  void (*adamw)(T* weight, float* master, const T* grad, float* first, float* second, std::size_t n,
+                const AdamStep&);
+  void (*layer_norm)(const NormRows<T>&);
+  void (*layer_norm_backward)(const NormRowsBackward<T>&);
+  void (*gelu)(const T* x, T* out, std::size_t n);
+  void (*gelu_backward)(const T* x, T* grad, T* bias_grad, std::size_t rows, std::size_t stride,
+                        std::size_t begin, std::size_t end);
+  // writes lse, returns the sum over rows of -log softmax(logits)[target]
+  double (*cross_entropy)(const T* logits, const std::int32_t* targets, float* lse,
+                          std::size_t rows, std::size_t classes);
+  // logits become (softmax - onehot) * factor
+  void (*cross_entropy_backward)(T* logits, const float* lse, const std::int32_t* targets,
+                                 std::size_t rows, std::size_t classes, float factor);
+  void (*product)(const Product<T>&);
   void (*rms_norm)(const RmsNormRows<T>&);
   void (*rms_norm_backward)(const RmsNormRowsBackward<T>&);
   void (*rotary)(const RotaryRows<T>&);
@@ -92,54 +142,20 @@ struct Kernels {
   void (*exponential)(const float* from, float* to, std::size_t n);
   void (*add_f64)(const double* from, double* to, std::size_t n);
   void (*stream_copy)(const std::uint8_t* from, std::uint8_t* to, std::size_t bytes);
-  // to[i] = (sources[0][i] + ... ) * factor; streams: past the caches
-  void (*reduce)(const float* const* sources, std::size_t count, float* to, std::size_t n,
-                 float factor, bool streams);
   void (*reduce_f64)(const double* const* sources, std::size_t count, double* to, std::size_t n,
                      double factor);
-  void (*widen_bf16)(const std::uint16_t* from, float* to, std::size_t n);
-  void (*narrow_bf16)(const float* from, std::uint16_t* to, std::size_t n);
-  void (*widen_f16)(const std::uint16_t* from, float* to, std::size_t n);
-  void (*narrow_f16)(const float* from, std::uint16_t* to, std::size_t n);
   void (*widen_f64)(const float* from, double* to, std::size_t n);
   void (*narrow_f64)(const double* from, float* to, std::size_t n);
-  double (*sum_squares)(const float* x, std::size_t n);
-  // columns [begin, end) of (rows, stride)
-  void (*column_sum)(const float* x, float* total, std::size_t rows, std::size_t stride,
-                     std::size_t begin, std::size_t end);
-  void (*adamw)(float* weight, const float* grad, float* first, float* second, std::size_t n,
-                const AdamStep&);
-  void (*layer_norm)(const NormRows&);
-  void (*layer_norm_backward)(const NormRowsBackward&);
-  void (*gelu)(const float* x, float* out, std::size_t n);
-  void (*gelu_backward)(const float* x, float* grad, float* bias_grad, std::size_t rows,
-                        std::size_t stride, std::size_t begin, std::size_t end);
-  // writes lse, returns the sum over rows of -log softmax(logits)[target]
-  double (*cross_entropy)(const float* logits, const std::int32_t* targets, float* lse,
-                          std::size_t rows, std::size_t classes);
-  // logits become (softmax - onehot) * factor
-  void (*cross_entropy_backward)(float* logits, const float* lse, const std::int32_t* targets,
-                                 std::size_t rows, std::size_t classes, float factor);
-  void (*product)(const Product&);
-
   Typed<float> f32;
   Typed<Bf16> bf16;
   Typed<F16> f16;
   template <class T>
-  const Typed<T>& of() const;
+  const Typed<T>& of() const {
+    if constexpr (__is_same(T, float)) return f32;
+    if constexpr (__is_same(T, Bf16)) return bf16;
+    if constexpr (__is_same(T, F16)) return f16;
+  }
 };
-template <>
-inline const Typed<float>& Kernels::of() const {
-  return f32;
-}
-template <>
-inline const Typed<Bf16>& Kernels::of() const {
-  return bf16;
-}
-template <>
-inline const Typed<F16>& Kernels::of() const {
-  return f16;
-}
 
 namespace baseline {
 const Kernels& kernels();

@@ -157,7 +157,7 @@ TEST(Sentences, NameTheOpTheOperandAndWhatItShouldBe) {
                   "total has 6 elements of f32, but it must have 1 elements of f64");
   expect_sentence(SumSquares{nowhere, d}, "x is not in host memory");
   expect_sentence(Fill{d, {}, 0, 0, 0},
-                  "to has 1 elements of f64, but it must have 1 elements of f32");
+                  "to has elements of f64, but they must be f32, bf16 or f16");
   expect_sentence(AdamW{none, {}, four.view(), four, four, four.view(), {}},
                   "weight is asked for with 0 elements");
   expect_sentence(AdamW{four, {}, six.view(), four, four, four.view(), {}},
