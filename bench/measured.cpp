@@ -29,14 +29,12 @@ void quotient(json& in, const std::string& key, double value, double by, const s
   }
 }
 
-std::string products_by(DType) { return cpu::matrix_library(); }
-
 json rates_of(const Training& t, const TrainingReport& r, Median median) {
   const RankReport& rank = r.ranks[median.rank];
   const StepTimes& s = rank.steps[median.step];
   json out = {{"tokens_per_step", r.tokens_per_step},
               {"flops_per_step", r.flops_per_step},
-              {"products", products_by(t.options.precision.parameter)}};
+              {"products", cpu::product_path(t.options.precision.parameter)}};
   const std::string no_time = "no time was recorded";
   const auto step_ns = static_cast<double>(s.step_ns);
   quotient(out, "tokens_per_second", static_cast<double>(r.tokens_per_step) * 1e9, step_ns,
