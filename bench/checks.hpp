@@ -15,7 +15,7 @@ struct Rounding {
 };
 inline constexpr Rounding rounding{1e-5, 1e-3, 1e-2};
 // Where something of two bytes is added: it has 8 digits (bf16) or 11 (fp16) in binary.
-inline constexpr Rounding rounding_short{4e-3, 1e-2, 1e-1};
+inline constexpr Rounding rounding_short{1e-3, 1e-2, 0.25};
 // Of the first so many steps: later ones drift apart by themselves.
 inline constexpr std::size_t rounding_steps = 50;
 

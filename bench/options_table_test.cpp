@@ -39,7 +39,7 @@ TEST(OptionsTable, what_differs_stands_in_the_title) {
             (Lines{"  ·  bf16", "  ·  fp32"}));
   EXPECT_EQ(titles({{{"precision", "bf16"}, {"reduce_dtype", "bf16"}},
                     {{"precision", "bf16"}, {"reduce_dtype", "fp32"}}}),
-            (Lines{"", "  ·  gradients travel in fp32"}));
+            (Lines{"  ·  gradients travel in bf16", "  ·  gradients travel in fp32"}));
   EXPECT_EQ(titles({{{"recompute", "none"}}, {{"recompute", "unit"}}}),
             (Lines{"  ·  activations kept", "  ·  activations computed again"}));
   EXPECT_EQ(titles({{{"keep_last", false}}, {{"keep_last", true}}}),

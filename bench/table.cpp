@@ -164,7 +164,8 @@ std::string title(const Group& group, const std::vector<Group>& groups) {
       break;
     }
   for (const std::string& key : ordered_keys(s))
-    if (!contains(in_title, key) && differs(groups, key) && !follows(s, key)) {
+    if (!contains(in_title, key) && differs(groups, key) &&
+        !(follows(s, key) && differs(groups, "precision"))) {
       const std::string text = setting(key, s.value(key, json()));
       const auto absent = std::find_if(std::begin(instead), std::end(instead),
                                        [&](const auto& pair) { return pair.first == key; });
