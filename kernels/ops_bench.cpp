@@ -20,7 +20,8 @@ namespace {
 class Block : public cpu::Block {
  public:
   explicit Block(std::size_t size, DType dtype = DType::f32) : cpu::Block(size, dtype) {
-    if (dtype == DType::f32) cpu::run(Fill{view(), {Init::Kind::bell, 0.5f}, 1, 0, 0}, 1);
+    if (dtype == DType::f32 || dtype == DType::bf16)
+      cpu::run(Fill{view(), {Init::Kind::bell, 0.5f}, 1, 0, 0}, 1);
   }
   operator View() const { return view(); }
   operator ConstView() const { return view(); }
@@ -35,8 +36,8 @@ benchmark::Counter figure(double x) {
 }
 
 // Times the op; its median against a large product, measured just before.
-void time_flops(benchmark::State& state, const Op& op, double flops) {
-  const double ceiling = matrix_rate(1);
+void time_flops(benchmark::State& state, const Op& op, double flops, DType type = DType::f32) {
+  const double ceiling = matrix_rate(1, type);
   cpu::run(op, 1);
   std::vector<double> rates;
   for (auto _ : state) {
@@ -51,19 +52,19 @@ void time_flops(benchmark::State& state, const Op& op, double flops) {
 }
 
 void product(benchmark::State& state, std::size_t m, std::size_t n, std::size_t k, bool ta, bool tb,
-             bool adds) {
-  const Block a(m * k), b(k * n), c(m * n);
+             bool adds, DType type) {
+  const Block a(m * k, type), b(k * n, type), c(m * n, type);
   Matmul o;
   o.a = a, o.b = b, o.c = c;
   o.m = m, o.n = n, o.k = k, o.ta = ta, o.tb = tb, o.adds = adds;
   const Block scratch(cpu::scratch_bytes(o, 1), DType::u8);
   o.scratch = scratch;
-  time_flops(state, o, flops(o));
+  time_flops(state, o, flops(o), type);
 }
 
 // The products of one transformer of this width: forward (x w), its dx (dy w^T) and its dw (x^T dy,
 // adds).
-void register_products(const std::string& model, std::size_t width) {
+void register_products(const std::string& model, std::size_t width, DType type) {
   struct Layer {
     const char* name;
     std::size_t in, out;
@@ -77,10 +78,10 @@ void register_products(const std::string& model, std::size_t width) {
   for (const Layer& l : layers) {
     const auto add = [&](const char* pass, std::size_t m, std::size_t n, std::size_t k, bool ta,
                          bool tb) {
-      const std::string name =
-          fmt::format("matmul/{}/{}/{}/{}x{}x{}", model, l.name, pass, m, n, k);
-      benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& s) {
-        product(s, m, n, k, ta, tb, ta);
+      const std::string title =
+          fmt::format("matmul/{}/{}/{}/{}/{}x{}x{}", model, name(type), l.name, pass, m, n, k);
+      benchmark::RegisterBenchmark(title.c_str(), [=](benchmark::State& s) {
+        product(s, m, n, k, ta, tb, ta, type);
       })->UseManualTime();
     };
     add("forward", rows, l.out, l.in, false, false);
@@ -89,21 +90,19 @@ void register_products(const std::string& model, std::size_t width) {
   }
 }
 
-void attention(benchmark::State& state, std::size_t heads, std::size_t head_dim, bool backward) {
-  constexpr std::size_t batch = 4, sequence = 256;
-  const std::size_t rows = batch * sequence, width = heads * head_dim;
-  const Block qkv(rows * 3 * width), out(rows * width), lse(rows * heads), grad(rows * width),
-      dqkv(rows * 3 * width);
+void attention(benchmark::State& state, bool backward, DType type) {
+  constexpr std::size_t batch = 4, sequence = 256, rows = batch * sequence;
+  const auto heads = static_cast<std::size_t>(state.range(0)),
+             head_dim = static_cast<std::size_t>(state.range(1)), size = rows * heads * head_dim;
+  const Block qkv(3 * size, type), out(size, type), lse(rows * heads), grad(size, type),
+      dqkv(3 * size, type);
   const Attention forward{qkv, out, lse, batch, sequence, heads, heads, head_dim};
   AttentionBackward back{qkv, out, lse, grad, dqkv, batch, sequence, heads, heads, head_dim, {}};
   const Block scratch(cpu::scratch_bytes(back, 1), DType::u8);
   back.scratch = scratch;
   cpu::run(forward, 1);
-  if (backward) {
-    time_flops(state, back, flops(back));
-  } else {
-    time_flops(state, forward, flops(forward));
-  }
+  const Op op = backward ? Op(back) : Op(forward);
+  time_flops(state, op, flops(op));
 }
 
 // Bytes of each operand of the ops below, and how many sets of operands take turns: > 256 MiB in
@@ -139,24 +138,34 @@ void time_bytes(benchmark::State& state, double bytes, const std::function<void(
   state.counters["of_copy"] = median(shares);
 }
 
-std::vector<Block> blocks(std::size_t count, std::size_t elements) {
+std::vector<Block> blocks(std::size_t count, std::size_t elements, DType type = DType::f32) {
   std::vector<Block> b;
-  for (std::size_t i = 0; i < count; ++i) b.emplace_back(elements);
+  for (std::size_t i = 0; i < count; ++i) b.emplace_back(elements, type);
   return b;
 }
 
-void adamw(benchmark::State& state) {
+// n: so many elements that f32 weights have these bytes. In bf16 the weight is written beside its
+// master.
+void adamw(benchmark::State& state, DType type) {
+  const bool narrow = type != DType::f32;
   const std::size_t n = bytes_of(state) / 4, sets = sets_for(16 * n);
-  const auto weight = blocks(sets, n), grad = blocks(sets, n), first = blocks(sets, n),
-             second = blocks(sets, n);
+  const auto weight = blocks(sets, n, type), master = blocks(sets, narrow ? n : 1),
+             grad = blocks(sets, n, type), first = blocks(sets, n), second = blocks(sets, n);
   for (const Block& b : second) cpu::run(Clear{b}, 1);
   const Block control(control_slots);
   View(control).host<float>()[0] = 1;
   View(control).host<float>()[1] = 0;
   View(control).host<float>()[2] = 10;
-  time_bytes(state, 28.0 * static_cast<double>(n), [&](std::size_t i) {
+  time_bytes(state, 28.0 * static_cast<double>(n), [&](std::size_t i) {  // in bf16, too
     const std::size_t s = i % sets;
-    cpu::run(AdamW{weight[s], {}, grad[s], first[s], second[s], control, {}}, 1);
+    cpu::run(AdamW{weight[s],
+                   narrow ? View(master[s]) : View(),
+                   grad[s],
+                   first[s],
+                   second[s],
+                   control,
+                   {}},
+             1);
   });
 }
 
@@ -236,17 +245,20 @@ void cross_entropy(benchmark::State& state, bool backward) {
 void register_all() {
   using benchmark::RegisterBenchmark;
   using State = benchmark::State;
-  register_products("gpt-micro", 384);
-  register_products("gpt-nano", 128);
+  for (const DType type : {DType::f32, DType::bf16}) {
+    register_products("gpt-micro", 384, type);
+    register_products("gpt-nano", 128, type);
+  }
   for (const bool backward : {false, true}) {
     const char* pass = backward ? "backward" : "forward";
     const auto named = [pass](const char* op) { return fmt::format("{}/{}", op, pass); };
-    RegisterBenchmark(named("attention/6x64").c_str(), [=](State& s) {
-      attention(s, 6, 64, backward);
-    })->UseManualTime();
-    RegisterBenchmark(named("attention/4x32").c_str(), [=](State& s) {
-      attention(s, 4, 32, backward);
-    })->UseManualTime();
+    for (const DType type : {DType::f32, DType::bf16}) {
+      RegisterBenchmark(fmt::format("attention/{}/{}", name(type), pass).c_str(),
+                        [=](State& s) { attention(s, backward, type); })
+          ->Args({6, 64})
+          ->Args({4, 32})
+          ->UseManualTime();
+    }
     RegisterBenchmark(named("layer_norm").c_str(), [=](State& s) { layer_norm(s, backward); })
         ->Arg(384)
         ->Arg(128);
@@ -257,7 +269,13 @@ void register_all() {
                       [=](State& s) { cross_entropy(s, backward); });
   }
   RegisterBenchmark("column_sum", column_sum)->Arg(1152)->Arg(384);
-  RegisterBenchmark("adamw/MiB", adamw)->Arg(16)->Arg(64)->UseManualTime();
+  for (const DType type : {DType::f32, DType::bf16}) {
+    RegisterBenchmark(fmt::format("adamw/{}/MiB", name(type)).c_str(),
+                      [=](State& s) { adamw(s, type); })
+        ->Arg(16)
+        ->Arg(64)
+        ->UseManualTime();
+  }
   RegisterBenchmark("sum_squares/MiB", sum_squares)->Arg(16)->Arg(64)->UseManualTime();
   RegisterBenchmark("stream_copy/MiB", stream_copy)->Arg(16)->Arg(64)->UseManualTime();
   for (const bool in_place : {false, true}) {

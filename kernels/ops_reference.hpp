@@ -1,77 +1,10 @@
 #pragma once
 // What should each op give? Straightforward loops in double, written from the formulas and sharing
-// nothing with the kernels; their gradients are held against finite differences in ops_test.cpp.
-// And memory with guards around it for the tests.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <memory>
-#include <random>
-#include <vector>
-
-#include "kernels/op.hpp"
+// nothing with the kernels; their gradients are held against finite differences in
+// ops_reference_test.cpp.
+#include "kernels/guarded.hpp"
 
 namespace shardmark::testing {
-
-using Values = std::vector<double>;
-
-// n elements of T with guards in front and behind, starting `shift` elements off a line.
-template <class T>
-class Guarded {
- public:
-  explicit Guarded(std::size_t n, std::size_t shift = 0)
-      : size_(n), shift_(shift), memory_(n + 2 * guard + shift + line, T(77)) {
-    auto at = reinterpret_cast<std::uintptr_t>(memory_.data() + guard);
-    at = (at + 63) / 64 * 64;
-    data_ = reinterpret_cast<T*>(at) + shift;
-  }
-  Guarded(const Values& from, std::size_t shift = 0) : Guarded(from.size(), shift) {
-    for (std::size_t i = 0; i < size_; ++i) data_[i] = static_cast<T>(from[i]);
-  }
-  Guarded(const Guarded&) = delete;
-  Guarded& operator=(const Guarded&) = delete;
-  ~Guarded() {
-    for (const T* p = memory_.data(); p < data_; ++p)
-      EXPECT_EQ(*p, T(77)) << "written in front of an operand";
-    for (const T* p = data_ + size_; p < memory_.data() + memory_.size(); ++p) {
-      EXPECT_EQ(*p, T(77)) << "written behind an operand";
-    }
-  }
-  View view() const {
-    return {reinterpret_cast<std::uintptr_t>(data_), size_, dtype_of<T>(), Space::host};
-  }
-  operator View() const { return view(); }
-  T& operator[](std::size_t i) { return data_[i]; }
-  const T& operator[](std::size_t i) const { return data_[i]; }
-  std::size_t size() const { return size_; }
-  std::span<T> span() { return {data_, size_}; }
-  Values values() const { return Values(data_, data_ + size_); }
-
- private:
-  static constexpr std::size_t guard = 32, line = 64;
-  std::size_t size_, shift_;
-  std::vector<T> memory_;
-  T* data_;
-};
-
-// Uniform in [-1, 1], rounded to float so that reference and kernel start from the same numbers.
-inline Values random_values(std::size_t n, unsigned seed, double scale = 1) {
-  std::mt19937 generator(seed);
-  Values x(n);
-  for (double& v : x) {
-    v = static_cast<double>(static_cast<float>(scale * (generator() / 2147483648.0 - 1)));
-  }
-  return x;
-}
-
-template <class T>
-void expect_near(const Guarded<T>& got, const Values& want, double tolerance, const char* what) {
-  ASSERT_EQ(got.size(), want.size()) << what;
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    ASSERT_NEAR(static_cast<double>(got[i]), want[i], tolerance * (1 + std::fabs(want[i])))
-        << what << " element " << i;
-  }
-}
 
 inline Values plus(Values a, const Values& b) {
   for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
@@ -103,7 +36,8 @@ inline Values matmul(const Values& a, const Values& b, std::size_t m, std::size_
 struct Normed {
   Values out, stats;
 };
-inline Normed layer_norm(const Values& x, const Values& gain, const Values& bias) {
+inline Normed layer_norm(const Values& x, const Values& gain, const Values& bias,
+                         double epsilon = 1e-5) {
   const std::size_t w = gain.size(), rows = x.size() / w;
   Normed r{Values(x.size()), Values(2 * rows)};
   for (std::size_t i = 0; i < rows; ++i) {
@@ -111,7 +45,7 @@ inline Normed layer_norm(const Values& x, const Values& gain, const Values& bias
     for (std::size_t j = 0; j < w; ++j) mean += x[i * w + j] / static_cast<double>(w);
     for (std::size_t j = 0; j < w; ++j)
       variance += std::pow(x[i * w + j] - mean, 2) / static_cast<double>(w);
-    const double rstd = 1 / std::sqrt(variance + 1e-5);
+    const double rstd = 1 / std::sqrt(variance + epsilon);
     for (std::size_t j = 0; j < w; ++j)
       r.out[i * w + j] = (x[i * w + j] - mean) * rstd * gain[j] + bias[j];
     r.stats[2 * i] = mean;

@@ -1,7 +1,7 @@
 #pragma once
 // What should the ops of a transformer give, in each element type? Straightforward loops in double,
 // written from the formulas and sharing nothing with the kernels; their gradients are held against
-// finite differences in transformer_ops_test.cpp.
+// finite differences in ops_reference_test.cpp.
 #include "kernels/ops_reference.hpp"
 
 namespace shardmark::testing::reference {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <concepts>
+
 #include "impl/models/figures.hpp"
 
 namespace shardmark {
@@ -9,16 +11,19 @@ namespace {
 
 constexpr double most_parameters = 1e12;
 
-template <class Visitor, class Shape>  // Shape may be const
-void gpt_figures(Visitor& v, Shape& s) {
+template <class S, class Shape>
+concept MaybeConst = std::same_as<std::remove_const_t<S>, Shape>;
+
+template <class Visitor, MaybeConst<GptShape> Shape>
+void figures(Visitor& v, Shape& s) {
   v("layers", s.layers), v("width", s.width), v("heads", s.heads);
   v("tied", s.tied, true), v("inner", s.inner, 4 * s.width);
   v("vocabulary", s.vocabulary, vocabulary), v("positions", s.positions, s.sequence);
   v("epsilon", s.epsilon, 1e-5f);
 }
 
-template <class Visitor, class Shape>
-void llama_figures(Visitor& v, Shape& s) {
+template <class Visitor, MaybeConst<LlamaShape> Shape>
+void figures(Visitor& v, Shape& s) {
   const LlamaShape usual;
   v("layers", s.layers), v("width", s.width), v("heads", s.heads);
   v("kv_heads", s.kv_heads, s.heads);
@@ -36,9 +41,24 @@ void llama_figures(Visitor& v, Shape& s) {
   v("rope_original", s.scaling.original, usual.scaling.original);
 }
 
-template <class Visitor, class Shape>
-void mlp_figures(Visitor& v, Shape& s) {
+template <class Visitor, MaybeConst<MlpShape> Shape>
+void figures(Visitor& v, Shape& s) {
   v("layers", s.layers), v("width", s.width);
+}
+
+template <class Shape>
+void read(const std::string& model, std::string_view text, Shape& s) {
+  FigureNames names;
+  figures(names, s);
+  FigureReader reader(model, text, names.all());
+  figures(reader, s);
+}
+
+template <class Shape>
+std::string written(const char* family, const Shape& s) {
+  FigureWriter writer(family);
+  figures(writer, s);
+  return writer.form();
 }
 
 // Before anything is built: a count, not the parameters themselves.
@@ -57,16 +77,24 @@ void fits(const std::string& model, std::size_t sequence, const char* key, std::
                     model, key, most, sequence, most));
 }
 
+void check_scaling(const std::string& model, const RotaryScaling& s) {
+  const RotaryScaling usual;
+  if (s.original == 0 && (s.low != usual.low || s.high != usual.high))
+    throw InputError(fmt::format(
+        "model '{}': rope_low and rope_high say nothing without rope_original: give it too",
+        model));
+  if (s.original > 0 && s.high <= s.low)
+    throw InputError(fmt::format("model '{}': rope_high is {}, but must be above rope_low, {}",
+                                 model, s.high, s.low));
+}
+
 }  // namespace
 
 GptShape gpt_shape(const std::string& model, std::string_view text, std::size_t sequence,
                    std::size_t batch) {
   GptShape s;
   s.sequence = sequence, s.batch = batch;
-  FigureNames names;
-  gpt_figures(names, s);
-  FigureReader reader(model, text, names.all());
-  gpt_figures(reader, s);
+  read(model, text, s);
   if (s.heads > s.width)
     throw InputError(fmt::format("model '{}': heads is {}, but may be at most the width, {}", model,
                                  s.heads, s.width));
@@ -85,10 +113,7 @@ LlamaShape llama_shape(const std::string& model, std::string_view text, std::siz
                        std::size_t batch) {
   LlamaShape s;
   s.sequence = sequence, s.batch = batch;
-  FigureNames names;
-  llama_figures(names, s);
-  FigureReader reader(model, text, names.all());
-  llama_figures(reader, s);
+  read(model, text, s);
   if (s.head_dim == 0)
     throw InputError(fmt::format("model '{}': width {} is not divisible by heads {}: give head_dim",
                                  model, s.width, s.heads));
@@ -99,9 +124,7 @@ LlamaShape llama_shape(const std::string& model, std::string_view text, std::siz
   if (s.kv_heads > s.heads || s.heads % s.kv_heads != 0)
     throw InputError(fmt::format("model '{}': kv_heads is {}, but must divide heads, {}", model,
                                  s.kv_heads, s.heads));
-  if (s.scaling.original > 0 && s.scaling.high <= s.scaling.low)
-    throw InputError(fmt::format("model '{}': rope_high is {}, but must be above rope_low, {}",
-                                 model, s.scaling.high, s.scaling.low));
+  check_scaling(model, s.scaling);
   fits(model, sequence, "positions", s.positions);
   fits(model, sequence, "window", s.window);
   const auto d = static_cast<double>(s.width);
@@ -115,31 +138,14 @@ LlamaShape llama_shape(const std::string& model, std::string_view text, std::siz
 MlpShape mlp_shape(const std::string& model, std::string_view text, std::size_t sequence,
                    std::size_t batch) {
   MlpShape s{0, 0, vocabulary, sequence, batch};
-  FigureNames names;
-  mlp_figures(names, s);
-  FigureReader reader(model, text, names.all());
-  mlp_figures(reader, s);
+  read(model, text, s);
   const auto d = static_cast<double>(s.width);
   at_most_the_parameters(model, static_cast<double>(s.layers) * (d * d + d));
   return s;
 }
 
-std::string form_of(const GptShape& s) {
-  FigureWriter writer("gpt");
-  gpt_figures(writer, s);
-  return writer.form();
-}
-
-std::string form_of(const LlamaShape& s) {
-  FigureWriter writer("llama");
-  llama_figures(writer, s);
-  return writer.form();
-}
-
-std::string form_of(const MlpShape& s) {
-  FigureWriter writer("mlp");
-  mlp_figures(writer, s);
-  return writer.form();
-}
+std::string form_of(const GptShape& s) { return written("gpt", s); }
+std::string form_of(const LlamaShape& s) { return written("llama", s); }
+std::string form_of(const MlpShape& s) { return written("mlp", s); }
 
 }  // namespace shardmark

@@ -144,6 +144,8 @@ TEST(Forms, NamesTheFigureThatDoesNotFit) {
   EXPECT_EQ(sentence(",head_dim=2,tied=2"), "tied is 2, but must be 0 or 1");
   EXPECT_EQ(sentence(",head_dim=2,rope_original=9,rope_low=4"),
             "rope_high is 4, but must be above rope_low, 4");
+  EXPECT_EQ(sentence(",head_dim=2,rope_low=2"),
+            "rope_low and rope_high say nothing without rope_original: give it too");
   EXPECT_EQ(sentence(",head_dim=2,positions=2000000000"),
             "positions is 2000000000, but must be at most 1000000000");
   EXPECT_EQ(sentence(",head_dim=1000000,inner=1000000,kv_heads=4"), "accepted");

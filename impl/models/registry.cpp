@@ -28,14 +28,14 @@ std::span<const Preset> presets() {
 std::span<const FreeForm> free_forms() {
   static const std::array<FreeForm, 3> all{{
       {"gpt:layers=L,width=D,heads=H[,...]",
-       "decoder-only transformer; may have tied=0|1 (1), inner=F (4 D), vocabulary=V (256), "
-       "positions=T (the sequence), epsilon=E (1e-5)"},
+       "decoder-only transformer as GPT-2; may have tied=0|1 (1), inner=F (4 D), vocabulary=V "
+       "(256), positions=T (the sequence), epsilon=X (1e-5)"},
       {"llama:layers=L,width=D,heads=H[,...]",
-       "the same with RMSNorm, rotary positions and SwiGLU; may have kv_heads=K (H), head_dim=E "
-       "(D/H), inner=F (8/3 D, up to a multiple of 8), tied=0|1 (1), vocabulary=V (256), "
-       "positions=T and window=T (the longest text; none), qkv_bias, o_bias, mlp_bias=0|1 (0), "
-       "epsilon=E (1e-5), theta=R (10000), rope_factor, rope_low, rope_high, rope_original (as "
-       "RotaryScaling has them; no scaling)"},
+       "as Llama: RMSNorm, rotary positions, SwiGLU; may have kv_heads=K (H), head_dim=E (D/H), "
+       "inner=F (8/3 D, up to a multiple of 8), tied=0|1 (1), vocabulary=V (256), positions=T and "
+       "window=T (the longest text; any), qkv_bias, o_bias, mlp_bias=0|1 (0), epsilon=X (1e-5), "
+       "theta=X (10000), rope_factor=X (positions turn X times slower; 1), and with "
+       "rope_original=T only as far as Llama 3 scales them, by rope_low=X (1) and rope_high=X (4)"},
       {"mlp:layers=L,width=D", "multilayer perceptron over the last 4 bytes"},
   }};
   return all;

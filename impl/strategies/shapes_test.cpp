@@ -265,9 +265,9 @@ TEST_P(Shapes, AnOverflowOnOneRankSkipsTheStepOnAll) {
     for (const int rank : {0, 2}) {
       o.clip = clip, o.adam.lr = 0.01f;
       const Overflow overflow{1, rank};
-      expect_right(GetParam(), 3, {{20, 3}, {99}}, o, overflow);
+      expect_right(GetParam(), 4, {{20, 3}, {99}}, o, overflow);
       const Outcome out =
-          train_all(GetParam(), 3, architecture_of({{20, 3}, {99}}), o, overflow)[0];
+          train_all(GetParam(), 4, architecture_of({{20, 3}, {99}}), o, overflow)[0];
       const double scales[steps] = {16, 16, 8, 8};
       for (std::size_t step = 0; step < steps; ++step) {
         EXPECT_EQ(out.history[3 * step + 2], scales[step]) << step;

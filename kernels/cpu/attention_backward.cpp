@@ -1,7 +1,8 @@
 // What flows back through causal self-attention? Probabilities are computed again from the kept
 // log-sum-exp, tile by tile (Dao et al. 2022, algorithm 4): with p the probabilities and g the
 // gradient of the output, dv = p^T g, ds = p (g v^T - rowsum(g out)) / sqrt(head_dim), dq = ds k,
-// dk = ds^T q. dk and dv are summed over the query heads of a group. Compiled once for each instruction set.
+// dk = ds^T q. dk and dv are summed over the query heads of a group. Compiled once for each
+// instruction set.
 #include "attention_tile.hpp"
 #include "kernels.hpp"
 

@@ -41,8 +41,6 @@ double cross_entropy(const T*, const std::int32_t*, float*, std::size_t, std::si
 template <class T>
 void cross_entropy_backward(T*, const float*, const std::int32_t*, std::size_t, std::size_t, float);
 template <class T>
-void product(const Product<T>&);
-template <class T>
 void rms_norm(const RmsNormRows<T>&);
 template <class T>
 void rms_norm_backward(const RmsNormRowsBackward<T>&);
@@ -56,5 +54,7 @@ template <class T>
 void attention(const AttentionHead<T>&);
 template <class T>
 void attention_backward(const AttentionGroup<T>&);
+template <class T>
+void product(const Product<T>&);
 
 }  // namespace shardmark::cpu::SHARDMARK_ISA

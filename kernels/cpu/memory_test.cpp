@@ -1,6 +1,6 @@
 // Do the ops on plain arrays compute what their formulas say, bit for bit where that is promised?
-// Every instruction set of this machine; the ops of models are in ops_test.cpp, AdamW and the
-// reduction over ranks in update_test.cpp.
+// Every instruction set of this machine; the ops of models are in *_ops_test.cpp, AdamW and the
+// reduction over ranks in update_test.cpp, conversions in cast_test.cpp.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -58,82 +58,36 @@ TEST_P(Memory, ClearsEveryType) {
   EXPECT_EQ(u.values(), Values(7));
 }
 
-TEST_P(Memory, AddsAndConverts) {
-  for (const std::size_t n : sizes) {
-    const Values a = random_values(n, 1), b = random_values(n, 2);
-    Guarded<float> x(a, 1), y(b, 2);
-    Guarded<double> dx(a), dy(b), wide(n);
-    cpu::run(Add{x.view(), y}, 2);
-    cpu::run(Add{dx.view(), dy}, 2);
-    for (std::size_t i = 0; i < n; ++i) {
-      ASSERT_EQ(y[i], static_cast<float>(a[i]) + static_cast<float>(b[i]));
-      ASSERT_EQ(dy[i], a[i] + b[i]);
-    }
-    cpu::run(Cast{x.view(), wide}, 1);
-    ASSERT_EQ(wide.values(), a);
-    for (double& v : wide.span()) v *= 1 + 1e-9;
-    cpu::run(Cast{wide.view(), y}, 1);
-    for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(y[i], static_cast<float>(a[i] * (1 + 1e-9)));
-    cpu::run(Cast{x.view(), y}, 1);
-    ASSERT_EQ(y.values(), a);
-  }
-}
-
-// Every number of a 2-byte type with `mantissa` bits of fraction and the exponent bias `bias`, from
-// the definition.
-double value_of(std::uint16_t h, int mantissa, int bias) {
-  const int fraction = h & ((1 << mantissa) - 1), exponent = (h & 0x7fff) >> mantissa,
-            top = (0x7fff >> mantissa);
-  const double sign = h & 0x8000 ? -1 : 1;
-  if (exponent == top) return fraction ? NAN : sign * INFINITY;
-  if (exponent == 0) return sign * std::ldexp(fraction, 1 - bias - mantissa);
-  return sign * std::ldexp((1 << mantissa) + fraction, exponent - bias - mantissa);
-}
-
-void check_narrow(DType type, int mantissa, int bias) {
-  constexpr std::size_t n = 1 << 16;
-  std::vector<std::uint16_t> all(n), back(n);
-  Guarded<float> wide(n);
-  for (std::size_t i = 0; i < n; ++i) all[i] = static_cast<std::uint16_t>(i);
-  const View a(reinterpret_cast<std::uintptr_t>(all.data()), n, type, Space::host);
-  const View b(reinterpret_cast<std::uintptr_t>(back.data()), n, type, Space::host);
-  cpu::run(Cast{a, wide}, 1);
-  cpu::run(Cast{wide.view(), b}, 1);
+// One addition in f32, one rounding.
+template <class From, class To>
+void check_add(std::size_t n) {
+  const Guarded<From> x(random_values(n, 1), 1);
+  Guarded<To> y(random_values(n, 2, 3), 2);
+  std::vector<To> want(n);
   for (std::size_t i = 0; i < n; ++i) {
-    const double want = value_of(all[i], mantissa, bias);
-    if (std::isnan(want)) {
-      ASSERT_TRUE(std::isnan(wide[i]) && std::isnan(value_of(back[i], mantissa, bias))) << i;
-    } else {
-      ASSERT_EQ(static_cast<double>(wide[i]), want) << i;
-      ASSERT_EQ(back[i], all[i]);  // what is exact stays
-    }
+    const float sum = static_cast<float>(number(x[i])) + static_cast<float>(number(y[i]));
+    want[i] = element<To>(static_cast<double>(sum));
   }
-  // Between neighbours: below the middle down, above it up, in the middle to the even one; beyond
-  // the last: infinite.
-  const std::size_t finite = static_cast<std::size_t>(0x7fff >> mantissa)
-                             << mantissa;  // infinity's own number
-  std::vector<std::uint16_t> got(3 * finite);
-  Guarded<float> x(3 * finite);
-  for (std::size_t i = 0; i < finite; ++i) {
-    const double low = value_of(static_cast<std::uint16_t>(i), mantissa, bias);
-    const auto neighbour = static_cast<std::uint16_t>(i + 1 < finite ? i + 1 : i - 1);
-    const double gap =
-        std::fabs(value_of(neighbour, mantissa, bias) - low);  // the last one's is as below it
-    const float middle = static_cast<float>(low + gap / 2);
-    x[3 * i] = std::nextafterf(middle, 0), x[3 * i + 1] = middle,
-          x[3 * i + 2] = std::nextafterf(middle, INFINITY);
-  }
-  cpu::run(Cast{x.view(),
-                View(reinterpret_cast<std::uintptr_t>(got.data()), 3 * finite, type, Space::host)},
-           1);
-  for (std::size_t i = 0; i < finite; ++i) {
-    ASSERT_EQ(got[3 * i], i) << i;
-    ASSERT_EQ(got[3 * i + 1], i % 2 ? i + 1 : i) << i;
-    ASSERT_EQ(got[3 * i + 2], i + 1) << i;
-  }
+  cpu::run(Add{x.view(), y}, 2);
+  for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(number(y[i]), number(want[i])) << i;
 }
-TEST_P(Memory, HalfPrecisionRoundsToNearestEven) { check_narrow(DType::f16, 10, 15); }
-TEST_P(Memory, BrainFloatRoundsToNearestEven) { check_narrow(DType::bf16, 7, 127); }
+
+TEST_P(Memory, Adds) {
+  for (const std::size_t n : sizes) {
+    in_every_type([&]<class T>() {
+      check_add<T, T>(n);
+      check_add<T, float>(n);
+      check_add<float, T>(n);
+    });
+    const Values a = random_values(n, 1), b = random_values(n, 2);
+    Guarded<double> x(a), y(b);
+    cpu::run(Add{x.view(), y}, 2);
+    EXPECT_EQ(y.values(), plus(b, a));
+  }
+  const Guarded<Bf16> x(3);
+  const Guarded<F16> y(3);
+  EXPECT_THROW(cpu::run(Add{x.view(), y}, 1), Error);
+}
 
 TEST_P(Memory, FillIsAFunctionOfTheElement) {
   constexpr std::size_t n = 100000;
@@ -160,27 +114,43 @@ TEST_P(Memory, FillIsAFunctionOfTheElement) {
   EXPECT_EQ(constant.values(), Values(5, 1.5));
 }
 
+TEST_P(Memory, FillRoundsToTheType) {
+  constexpr std::size_t n = 3000;
+  const Guarded<float> wide(n);
+  cpu::run(Fill{wide, {Init::Kind::bell, 0.02f}, 7, 3, 5}, 1);
+  in_every_type([&]<class T>() {
+    Guarded<T> x(n, 1), constant(5);
+    cpu::run(Fill{x, {Init::Kind::bell, 0.02f}, 7, 3, 5}, 2);
+    for (std::size_t i = 0; i < n; ++i)
+      ASSERT_EQ(number(x[i]), number(element<T>(static_cast<double>(wide[i])))) << i;
+    cpu::run(Fill{constant, {Init::Kind::constant, 0.1f}, 0, 0, 0}, 1);
+    EXPECT_EQ(constant.values(), Values(5, number(element<T>(static_cast<double>(0.1f)))));
+  });
+}
+
+template <class T>
+double sum_of_squares(const Values& x, std::size_t shift, int threads) {
+  const Guarded<T> gx(x, shift);
+  const Guarded<double> total(Values{0.5});
+  cpu::run(SumSquares{gx.view(), total}, threads);
+  return total[0];
+}
+
 TEST_P(Memory, SumSquaresDependsOnSizeAlone) {
   for (const std::size_t n :
        {std::size_t{1}, std::size_t{31}, std::size_t{33}, std::size_t{300001}}) {
-    const Values x = random_values(n, 1);
-    double first = 0;
-    for (const std::size_t shift : {0, 1, 5}) {
-      for (const int threads : {1, 3}) {
-        Guarded<float> gx(x, shift);
-        Guarded<double> total(Values{0.5});
-        cpu::run(SumSquares{gx.view(), total}, threads);
-        EXPECT_NEAR(total[0] - 0.5, dot(x, x), 1e-12 * static_cast<double>(n));
-        if (first == 0) first = total[0];
-        EXPECT_EQ(total[0], first);  // bit for bit
+    in_every_type([&]<class T>() {
+      const Values x = random_values<T>(n, 1);
+      const double first = sum_of_squares<T>(x, 0, 1);
+      EXPECT_NEAR(first - 0.5, dot(x, x), 1e-12 * static_cast<double>(n));
+      for (const std::size_t shift : {0, 1, 5}) {
+        for (const int threads : {1, 3})
+          EXPECT_EQ(sum_of_squares<T>(x, shift, threads), first);  // bit for bit
       }
-    }
-    cpu::use_instruction_set("baseline");
-    Guarded<float> gx(x);
-    Guarded<double> total(Values{0.5});
-    cpu::run(SumSquares{gx.view(), total}, 1);
-    EXPECT_EQ(total[0], first);
-    cpu::use_instruction_set(GetParam());
+      cpu::use_instruction_set("baseline");
+      EXPECT_EQ(sum_of_squares<T>(x, 0, 1), first);
+      cpu::use_instruction_set(GetParam());
+    });
   }
 }
 

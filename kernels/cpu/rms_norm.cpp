@@ -1,6 +1,6 @@
-// How is a row divided by its root mean square, and what flows back through that (Zhang and Sennrich
-// 2019)? A row stays in the first-level cache while it is read twice. Compiled once for each
-// instruction set.
+// How is a row divided by its root mean square, and what flows back through that (Zhang and
+// Sennrich 2019)? A row stays in the first-level cache while it is read twice. Compiled once for
+// each instruction set.
 #include "kernels.hpp"
 #include "vectors.hpp"
 

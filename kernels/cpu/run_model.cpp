@@ -148,4 +148,29 @@ void run_op(const GeluBackward& o, int threads) {
   });
 }
 
+void run_op(const Swiglu& o, int threads) {
+  const Operands is("swiglu");
+  const std::size_t n = o.columns, rows = is.rows("out", o.out, n);
+  with_type(is, "x", o.x, [&]<class T>() {
+    const T* x = is.in<T>("x", o.x, rows * 2 * n);
+    T* out = is.out<T>("out", o.out, rows * n);
+    parallel_for(threads, rows, 1, [&](std::size_t b, std::size_t e) {
+      table().of<T>().swiglu(x + b * 2 * n, out + b * n, e - b, n);
+    });
+  });
+}
+
+void run_op(const SwigluBackward& o, int threads) {
+  const Operands is("swiglu_backward");
+  const std::size_t n = o.columns, rows = is.rows("grad", o.grad, n);
+  with_type(is, "x", o.x, [&]<class T>() {
+    const T* x = is.in<T>("x", o.x, rows * 2 * n);
+    const T* grad = is.in<T>("grad", o.grad, rows * n);
+    T* dx = is.out<T>("dx", o.dx, rows * 2 * n);
+    parallel_for(threads, rows, 1, [&](std::size_t b, std::size_t e) {
+      table().of<T>().swiglu_backward(x + b * 2 * n, grad + b * n, dx + b * 2 * n, e - b, n);
+    });
+  });
+}
+
 }  // namespace shardmark::cpu

@@ -88,4 +88,61 @@ void run_op(const LayerNormBackward& o, int threads) {
   });
 }
 
+void run_op(const RmsNorm& o, int threads) {
+  const Operands is("rms_norm");
+  const std::size_t w = o.width, rows = is.rows("x", o.x, w);
+  with_type(is, "x", o.x, [&]<class T>() {
+    const RmsNormRows<T> all{.x = is.in<T>("x", o.x, rows * w),
+                             .gain = is.in<T>("gain", o.gain, w),
+                             .out = is.out<T>("out", o.out, rows * w),
+                             .stats = is.out<float>("stats", o.stats, rows),
+                             .rows = rows,
+                             .width = w,
+                             .epsilon = o.epsilon};
+    parallel_for(threads, rows, 1, [&](std::size_t b, std::size_t e) {
+      RmsNormRows<T> part = all;
+      part.x += b * w;
+      part.out += b * w;
+      part.stats += b;
+      part.rows = e - b;
+      table().of<T>().rms_norm(part);
+    });
+  });
+}
+
+void run_op(const RmsNormBackward& o, int threads) {
+  const Operands is("rms_norm_backward");
+  const std::size_t w = o.width, rows = is.rows("x", o.x, w);
+  with_type(is, "x", o.x, [&]<class T>() {
+    const RmsNormRowsBackward<T> all{.grad = is.in<T>("grad", o.grad, rows * w),
+                                     .x = is.in<T>("x", o.x, rows * w),
+                                     .gain = is.in<T>("gain", o.gain, w),
+                                     .stats = is.in<float>("stats", o.stats, rows),
+                                     .dx = is.out<T>("dx", o.dx, rows * w),
+                                     .dgain = nullptr,
+                                     .rows = rows,
+                                     .width = w};
+    T* dgain = is.maybe_out<T>("dgain", o.dgain, w);
+    // Parts as in layer_norm_backward.
+    const std::size_t parts = std::min(static_cast<std::size_t>(threads), rows);
+    std::vector<float> sums(dgain ? parts * w : 0);
+    parallel_for(threads, parts, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t p = begin; p < end; ++p) {
+        const std::size_t b = rows * p / parts;
+        RmsNormRowsBackward<T> part = all;
+        part.grad += b * w;
+        part.x += b * w;
+        part.stats += b;
+        part.dx += b * w;
+        if (dgain) part.dgain = sums.data() + p * w;
+        part.rows = rows * (p + 1) / parts - b;
+        table().of<T>().rms_norm_backward(part);
+      }
+    });
+    if (!dgain) return;
+    for (std::size_t p = 1; p < parts; ++p) table().f32.add(sums.data() + p * w, sums.data(), w);
+    table().of<T>().add_f32(sums.data(), dgain, w);
+  });
+}
+
 }  // namespace shardmark::cpu

@@ -1,5 +1,6 @@
-// How far does each pair of a head turn at each position, and how are the rows shared among threads?
-// Angles are computed in double, so that they are as exact at the last position as at the first.
+// How far does each pair of a head turn at each position, and how are the rows shared among
+// threads? Angles are computed in double, so that they are as exact at the last position as at the
+// first.
 #include <cmath>
 #include <numbers>
 

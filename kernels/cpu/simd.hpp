@@ -48,7 +48,23 @@ SHARDMARK_INLINE Floats maximum(Floats x, Floats y) { return x > y ? x : y; }
 SHARDMARK_INLINE Floats minimum(Floats x, Floats y) { return x < y ? x : y; }
 SHARDMARK_INLINE Bits bits(Floats x) { return reinterpret_cast<Bits>(x); }
 SHARDMARK_INLINE Floats as_floats(Bits x) { return reinterpret_cast<Floats>(x); }
-SHARDMARK_INLINE Bits widened(Words x) { return __builtin_convertvector(x, Bits); }
+// Said with intrinsics where the compiler would make several instructions of one.
+SHARDMARK_INLINE Bits widened(Words x) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Bits>(_mm512_maskz_cvtepu16_epi32(0xffff, reinterpret_cast<__m256i>(x)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<Bits>(_mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(x)));
+#else
+  return __builtin_convertvector(x, Bits);
+#endif
+}
+SHARDMARK_INLINE Words narrowed(Bits x) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Words>(_mm512_maskz_cvtepi32_epi16(0xffff, reinterpret_cast<__m512i>(x)));
+#else
+  return __builtin_convertvector(x, Words);
+#endif
+}
 
 // A 2-byte number is a float while it is computed with. Rounding is to nearest, ties to even (IEEE
 // 754), and a NaN keeps its upper bits and becomes a quiet one: the same bits from every set.
@@ -56,7 +72,7 @@ SHARDMARK_INLINE Floats floats_of(Words x, Bf16) { return as_floats(widened(x) <
 SHARDMARK_INLINE Words words_of(Floats x, Bf16) {
   const Bits b = bits(x);
   const Bits rounded = (b + 0x7fffu + (b >> 16 & 1u)) >> 16, quiet = b >> 16 | 0x40u;
-  return __builtin_convertvector(x != x ? quiet : rounded, Words);
+  return narrowed(x != x ? quiet : rounded);
 }
 #if defined(__AVX512F__)
 SHARDMARK_INLINE Floats floats_of(Words x, F16) {
@@ -83,7 +99,7 @@ SHARDMARK_INLINE Words words_of(Floats x, F16) {
   Bits h = magnitude < 0x38800000u ? subnormal : normal;
   h = magnitude >= 0x477ff000u ? Bits{} + 0x7c00u : h;  // rounds to 2^16 or more: infinite
   h = magnitude > 0x7f800000u ? 0x7e00u | (magnitude >> 13 & 0x1ffu) : h;
-  return __builtin_convertvector(sign | h, Words);
+  return narrowed(sign | h);
 }
 SHARDMARK_INLINE Floats floats_of(Words x, F16) {
   const Bits h = widened(x), sign = (h & 0x8000u) << 16, magnitude = h & 0x7fffu;

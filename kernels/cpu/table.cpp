@@ -25,7 +25,6 @@ constexpr Typed<T> typed = {
     .gelu_backward = gelu_backward<T>,
     .cross_entropy = cross_entropy<T>,
     .cross_entropy_backward = cross_entropy_backward<T>,
-    .product = product<T>,
     .rms_norm = rms_norm<T>,
     .rms_norm_backward = rms_norm_backward<T>,
     .rotary = rotary<T>,
@@ -33,6 +32,7 @@ constexpr Typed<T> typed = {
     .swiglu_backward = swiglu_backward<T>,
     .attention = attention<T>,
     .attention_backward = attention_backward<T>,
+    .product = product<T>,
 };
 
 }  // namespace

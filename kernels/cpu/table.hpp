@@ -74,7 +74,7 @@ struct AttentionGroup {
   const T *q, *k, *v, *grad, *out;
   const float* lse;
   T *dq, *dk, *dv;
-  float* sums;  // attention_sums(sequence, head_dim) of them
+  float* sums;  // of dk, dv and a tile of dq, as run_attention.cpp counts them
   std::size_t stride, out_stride, sequence, head_dim, heads;
 };
 template <class T>
@@ -126,7 +126,6 @@ struct Typed {
   // logits become (softmax - onehot) * factor
   void (*cross_entropy_backward)(T* logits, const float* lse, const std::int32_t* targets,
                                  std::size_t rows, std::size_t classes, float factor);
-  void (*product)(const Product<T>&);
   void (*rms_norm)(const RmsNormRows<T>&);
   void (*rms_norm_backward)(const RmsNormRowsBackward<T>&);
   void (*rotary)(const RotaryRows<T>&);
@@ -134,6 +133,7 @@ struct Typed {
   void (*swiglu_backward)(const T* x, const T* grad, T* dx, std::size_t rows, std::size_t columns);
   void (*attention)(const AttentionHead<T>&);
   void (*attention_backward)(const AttentionGroup<T>&);
+  void (*product)(const Product<T>&);
 };
 
 struct Kernels {
@@ -146,6 +146,7 @@ struct Kernels {
                      double factor);
   void (*widen_f64)(const float* from, double* to, std::size_t n);
   void (*narrow_f64)(const double* from, float* to, std::size_t n);
+
   Typed<float> f32;
   Typed<Bf16> bf16;
   Typed<F16> f16;
