@@ -87,9 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
               "bad.suite, line 2: --rank is no flag that can stand here; did you mean --ranks?"},
         Wrong{"run --suite smoek",
               "--suite \"smoek\" is neither a file nor a suite of this build (default, precision, "
-              "smoke, "
-              "smoke, wires); did "
-              "you mean smoke?"},
+              "smoke, wires); did you mean smoke?"},
         Wrong{"run --suite missing.suite", "--suite: there is no file missing.suite."},
         Wrong{"run --out short/run",
               "--out short/run is no folder that can be created and written"},
