@@ -64,6 +64,20 @@ TEST(OptionsTable, what_all_cells_share_stands_in_the_heading) {
     EXPECT_FALSE(has(usual, unsaid)) << unsaid;
 }
 
+// Schema version 1 got these keys later.
+TEST(OptionsTable, records_without_options_can_be_read) {
+  json r = record_of("ddp", false, 1, 30);
+  for (const char* key : {"keep_last", "persist_below", "precision", "reduce_dtype", "loss_scale",
+                          "loss_scale_window", "recompute", "freeze", "vocab", "config"})
+    r["cell"].erase(key);
+  for (const char* key : {"loss_scale", "loss_scale_reason", "skipped_at"})
+    r["training"].erase(key);
+  r["traffic"].erase("reduction");
+  r["rates"].erase("products");
+  EXPECT_TRUE(has(table({r}), "gpt-nano  ·  2 ranks"));
+  EXPECT_TRUE(has(explain(r), "gpt-nano trained by ddp on 2 ranks"));
+}
+
 TEST(OptionsTable, a_config_has_its_name) {
   const json long_form = {{"model", "llama:layers=30,width=576,heads=9"},
                           {"config", "smollm-135m"},
