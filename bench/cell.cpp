@@ -46,6 +46,16 @@ void each_field(C& c, F&& field) {
   field("bucket_bytes", c.bucket_bytes);
   field("buckets", c.buckets);
   field("prefetch", c.prefetch);
+  field("keep_last", c.keep_last);
+  field("persist_below", c.persist_below);
+  field("precision", c.precision);
+  field("reduce_dtype", c.reduce_dtype);
+  field("loss_scale", c.loss_scale);
+  field("loss_scale_window", c.loss_scale_window);
+  field("recompute", c.recompute);
+  field("freeze", c.freeze);
+  field("vocab", c.vocab);
+  field("config", c.config);
   field("timeout_s", c.timeout_s);
   field("comm_timeout_s", c.comm_timeout_s);
   field("inject", c.inject);
@@ -73,9 +83,15 @@ std::string short_text(const std::string& text) {
          hex16(fnv1a64(text)).substr(0, 4);
 }
 
+// A config's name alone would hide what is in it, and which vocabulary it got.
+std::string model_text(const Cell& c) {
+  return c.config.empty() ? c.model
+                          : short_text(c.config) + "~" + hex16(fnv1a64(c.model)).substr(0, 4);
+}
+
 // A file is not typed by flags, so their bounds have not been looked at: they are the same ones.
 void check_bounds(const Cell& c) {
-  const std::pair<const char*, std::string> values[] = {
+  std::vector<std::pair<const char*, std::string>> values = {
       {"ranks", fmt::to_string(c.ranks)},
       {"threads_per_rank", fmt::to_string(c.threads_per_rank)},
       {"batch", fmt::to_string(c.batch)},
@@ -88,6 +104,11 @@ void check_bounds(const Cell& c) {
       {"seed", fmt::to_string(c.seed)},
       {"buckets", fmt::to_string(c.buckets)},
       {"prefetch", fmt::to_string(c.prefetch)},
+      {"persist_below", fmt::to_string(c.persist_below)},
+      {"precision", c.precision},
+      {"reduce_dtype", c.reduce_dtype},
+      {"recompute", c.recompute},
+      {"vocab", c.vocab},
       {"all_reduce", c.all_reduce},
       {"device", c.device},
       {"comm", c.comm},
@@ -95,6 +116,9 @@ void check_bounds(const Cell& c) {
       {"link", c.link},
       {"timeout_s", fmt::to_string(c.timeout_s)},
       {"comm_timeout_s", fmt::to_string(c.comm_timeout_s)}};
+  if (c.loss_scale != 0) values.emplace_back("loss_scale", fmt::to_string(c.loss_scale));
+  if (c.loss_scale_window != 0)
+    values.emplace_back("loss_scale_window", fmt::to_string(c.loss_scale_window));
   for (const auto& [key, value] : values) {
     std::string flag = std::string("--") + key;
     if (flag.ends_with("_s")) flag.resize(flag.size() - 2);
@@ -126,12 +150,22 @@ std::string usual_collectives(const Cell& c) {
   return c.comm == "thread" && c.link == "none" ? "memory" : "ring";
 }
 
+std::string usual_reduce_dtype(const Cell& c) { return c.precision; }
+
+double usual_loss_scale(const Cell& c) {
+  return c.precision == "fp16" ? double{LossScaling().initial} : 0;
+}
+
+std::int64_t usual_loss_scale_window(const Cell& c) {
+  return c.precision == "fp16" ? LossScaling().window : 0;
+}
+
 std::string usual_launcher(const Cell& c) { return c.comm == "mpi" ? "mpirun" : "none"; }
 
 std::string id_of(const Cell& c) {
   const Cell standard;
-  std::string id =
-      fmt::format("{}/{}/n{}/overlap-{}", c.model, c.strategy, c.ranks, c.overlap ? "on" : "off");
+  std::string id = fmt::format("{}/{}/n{}/overlap-{}", model_text(c), c.strategy, c.ranks,
+                               c.overlap ? "on" : "off");
   const auto differing = [&](auto member, auto&& text) {
     if (c.*member != standard.*member) id += "/" + text(c.*member);
   };
@@ -160,6 +194,17 @@ std::string id_of(const Cell& c) {
   differing(&Cell::bucket_bytes, [](std::uint64_t b) { return "bucket-" + bytes_text(b); });
   differing(&Cell::buckets, with("buckets-{}"));
   differing(&Cell::prefetch, with("prefetch-{}"));
+  differing(&Cell::keep_last, [](bool) { return std::string("keep-last-off"); });
+  differing(&Cell::persist_below, with("persist-{}"));
+  differing(&Cell::precision, with("{}"));
+  if (c.reduce_dtype != usual_reduce_dtype(c)) id += "/reduce-" + c.reduce_dtype;
+  if (c.loss_scale != usual_loss_scale(c)) id += fmt::format("/loss-scale-{}", c.loss_scale);
+  if (c.loss_scale_window != usual_loss_scale_window(c))
+    id += fmt::format("/scale-window-{}", c.loss_scale_window);
+  differing(&Cell::recompute, with("recompute-{}"));
+  if (!c.config.empty() && c.vocab != "config") id += "/vocab-" + c.vocab;
+  differing(&Cell::freeze,
+            [](const auto& patterns) { return "freeze-" + short_text(join(patterns, ",")); });
   differing(&Cell::memory_limit_bytes, [](std::uint64_t b) { return "memory-" + bytes_text(b); });
   differing(&Cell::timeout_s, with("timeout-{}"));
   differing(&Cell::comm_timeout_s, with("comm-timeout-{}"));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "impl/architecture.hpp"
 #include "impl/train.hpp"
 
 namespace shardmark {
@@ -33,7 +34,17 @@ struct Cell {
   std::vector<std::string> data;           // empty: the built-in corpus
   std::uint64_t bucket_bytes = 4'000'000;  // 0: a bucket a unit
   std::int64_t buckets = 2;
-  std::int64_t prefetch = 1;             // zero3: units gathered ahead
+  std::int64_t prefetch = 1;           // zero3: units gathered ahead
+  bool keep_last = true;               // zero3: gathered once at the turn to backward
+  std::int64_t persist_below = 0;      // zero3: parameters of fewer elements stay whole
+  std::string precision = "fp32";      // or bf16, fp16: of parameters, gradients and activations
+  std::string reduce_dtype = "fp32";   // that gradients travel in
+  double loss_scale = 0;               // the first one, and the good steps in a row that double it:
+  std::int64_t loss_scale_window = 0;  // 0 and 0 wherever nothing is scaled, which is all but fp16
+  std::string recompute = "none";      // or unit: activations are computed again for backward
+  std::vector<std::string> freeze;     // patterns of the names of parameters that do not learn
+  std::string vocab = "bytes";         // or config: as the model's config.json says
+  std::string config;                  // its name; empty: the model came from none
   std::uint64_t memory_limit_bytes = 0;  // 0: none
   double timeout_s = 600, comm_timeout_s = 60;
   std::string inject;  // a fault on purpose, for tests
@@ -47,6 +58,10 @@ std::string id_of(const Cell&);
 // What a cell has where nobody asked for something else, by its comm and link.
 std::string usual_collectives(const Cell&);
 std::string usual_launcher(const Cell&);
+// The same by its precision.
+std::string usual_reduce_dtype(const Cell&);
+double usual_loss_scale(const Cell&);
+std::int64_t usual_loss_scale_window(const Cell&);
 
 nlohmann::json to_json(const Cell&);
 // Throws InputError: a key that is missing, unknown or of the wrong type.
@@ -68,6 +83,14 @@ Training training_of(const Cell&, std::vector<std::uint8_t> corpus);
 // not divide, too little data. corpus_bytes: of its corpus.
 void validate(const Cell&, std::size_t corpus_bytes);
 
+// Precision, the type of the reduction and loss scaling fit together.
+void check_precision(const Cell&);
+// fp32, bf16 or fp16.
+DType dtype_named(const std::string&);
+// By parameter number: which of these names match one of the patterns, as a shell matches files;
+// empty without patterns. Throws InputError: a pattern that matches nothing, or nothing left that
+// learns.
+std::vector<bool> frozen_by(const std::vector<std::string>& patterns, const Architecture&);
 // How ranks are started fits together: what validate() asks of comm, launcher, interface and
 // network.
 void check_launch(const Cell&);

@@ -24,7 +24,9 @@ void check_segments(const Cell& c, std::size_t parameters) {
   if (c.bucket_bytes == 0) return;
   constexpr std::size_t most = 1'000'000;
   const std::size_t least = 8 * static_cast<std::size_t>(c.ranks);
-  const std::size_t segments = parameters / std::max(least, std::size_t{c.bucket_bytes / 4});
+  const std::size_t segments =
+      parameters /
+      std::max(least, std::size_t{c.bucket_bytes} / size_of(dtype_named(c.reduce_dtype)));
   if (segments > most)
     throw InputError(fmt::format(
         "--bucket-mb is {}, which cuts the {} parameters of --model {} into {} buckets, but there "
@@ -33,6 +35,13 @@ void check_segments(const Cell& c, std::size_t parameters) {
 }
 
 void refuse(const std::string& sentence) { throw InputError(sentence); }
+
+Precision precision_of(const Cell& c) {
+  LossScaling scaling;
+  scaling.initial = static_cast<float>(c.loss_scale);
+  scaling.window = static_cast<int>(c.loss_scale_window);
+  return precision_in(dtype_named(c.precision), dtype_named(c.reduce_dtype), scaling);
+}
 
 // Which of the ways to carry bytes fit together? One sentence each.
 void check_transport(const Cell& c) {
@@ -149,6 +158,10 @@ Training training_of(const Cell& c, std::vector<std::uint8_t> corpus) {
   t.overlap = c.overlap;
   t.threads_per_rank = static_cast<int>(c.threads_per_rank);
   t.comm_timeout_s = c.comm_timeout_s;
+  t.options.precision = precision_of(c);
+  t.options.recompute = c.recompute == "unit" ? Recompute::unit : Recompute::none;
+  if (!c.freeze.empty())
+    t.options.frozen = frozen_by(c.freeze, make_architecture(c.model, t.sequence, t.batch));
   t.options.accumulate = static_cast<int>(c.accumulate);
   t.options.buckets = static_cast<int>(c.buckets);
   t.options.bucket_elements = c.bucket_bytes / size_of(t.options.precision.wire);
@@ -158,6 +171,8 @@ Training training_of(const Cell& c, std::vector<std::uint8_t> corpus) {
       c.all_reduce == "direct" ? Options::AllReduce::direct : Options::AllReduce::composed;
   t.options.collectives = collectives_named(c.collectives);
   t.options.prefetch = static_cast<int>(c.prefetch);
+  t.options.keep_last = c.keep_last;
+  t.options.persist_below = static_cast<std::size_t>(c.persist_below);
   t.link = link_of("--link", c.link);
   t.interface = c.interface;
   t.counted_steps = c.interface.empty() ? 0 : 3;
@@ -188,6 +203,7 @@ void validate(const Cell& c, std::size_t corpus_bytes) {
                     c.data.empty() ? "the built-in corpus" : "--data " + join(c.data, " "),
                     corpus_bytes, c.sequence, needed));
   injection(c.inject, -1);
+  check_precision(c);
   check_transport(c);
   check_link(c);
   check_launch(c);

@@ -46,9 +46,26 @@ bool in_rank_order(const json& record) {
 // What may differ between cells that compute the same.
 json key_of(const json& record) {
   json key = record["cell"];
-  for (const char* free : {"id", "overlap", "all_reduce", "bucket_bytes", "buckets", "prefetch",
-                           "link", "launcher", "interface", "network", "memory_limit_bytes",
-                           "memory_limit_bytes_reason", "timeout_s", "comm_timeout_s", "inject"})
+  for (const char* free : {"id",
+                           "overlap",
+                           "all_reduce",
+                           "bucket_bytes",
+                           "buckets",
+                           "prefetch",
+                           "keep_last",
+                           "persist_below",
+                           "recompute",
+                           "vocab",
+                           "config",
+                           "link",
+                           "launcher",
+                           "interface",
+                           "network",
+                           "memory_limit_bytes",
+                           "memory_limit_bytes_reason",
+                           "timeout_s",
+                           "comm_timeout_s",
+                           "inject"})
     key.erase(free);
   // Two builds, or two texts of the same name, are two experiments.
   key["commit"] = record["commit"];
@@ -147,15 +164,34 @@ void compare(const json& record, const json& with, std::vector<Finding>& finding
         fmt::format("has another gradient norm before clipping from step {} on", step));
 }
 
+bool two_bytes(const json& cell) {
+  return cell.value("precision", "fp32") != "fp32" || cell.value("reduce_dtype", "fp32") != "fp32";
+}
+
+// A ring adds in f16 what memory adds in f32, so that one may overflow where the other does not:
+// from there on their loss scales differ.
+std::size_t comparable_steps(const json& mine, const json& theirs) {
+  std::size_t steps = rounding_steps;
+  if (!mine.value("loss_scale", json()).is_array()) return steps;
+  const auto a = mine.value("skipped_at", std::vector<std::size_t>()),
+             b = theirs.value("skipped_at", std::vector<std::size_t>());
+  const auto [i, j] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  if (i != a.end()) steps = std::min(steps, *i);
+  if (j != b.end()) steps = std::min(steps, *j);
+  return steps;
+}
+
 // The same training with other roundings: losses and norms, and no parameter bit for bit.
 void compare_roughly(const json& record, const json& with, std::vector<Finding>& findings) {
   struct Tolerance {
     double first, later;  // relative: of the first step, whose weights are the same, and of others
   };
+  const std::size_t steps = comparable_steps(record["training"], with["training"]);
+  const Rounding& by = two_bytes(record["cell"]) ? rounding_short : rounding;
   for (const auto& [key, check, what, tolerance] :
-       {std::tuple("loss", "same_loss", "loss", Tolerance{rounding_first, rounding_loss}),
+       {std::tuple("loss", "same_loss", "loss", Tolerance{by.first, by.loss}),
         std::tuple("norm_before", "same_norms", "gradient norm before clipping",
-                   Tolerance{rounding_first, rounding_norm})}) {
+                   Tolerance{by.first, by.norm})}) {
     const json mine = record["training"].value(key, json()),
                theirs = with["training"].value(key, json());
     if (!mine.is_array() || !theirs.is_array()) continue;
@@ -164,7 +200,7 @@ void compare_roughly(const json& record, const json& with, std::vector<Finding>&
     while (step < mine.size() && step < theirs.size() &&
            within(mine[step], theirs[step], allowed()))
       ++step;
-    if (step < std::min(rounding_steps, std::max(mine.size(), theirs.size())))
+    if (step < std::min(steps, std::max(mine.size(), theirs.size())))
       findings.push_back(
           {id_at(record), record["round"], check,
            fmt::format("{} has another {} from step {} on, by more than {} of it, than {}",

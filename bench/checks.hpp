@@ -10,7 +10,12 @@ namespace shardmark {
 
 // Relative: what other orders of adding may come to. In the first step the weights are the same;
 // later Adam turns what is rounded around zero into steps of another sign.
-inline constexpr double rounding_first = 1e-5, rounding_loss = 1e-3, rounding_norm = 1e-2;
+struct Rounding {
+  double first, loss, norm;
+};
+inline constexpr Rounding rounding{1e-5, 1e-3, 1e-2};
+// Where something of two bytes is added: it has 8 digits (bf16) or 11 (fp16) in binary.
+inline constexpr Rounding rounding_short{1e-3, 1e-2, 0.25};
 // Of the first so many steps: later ones drift apart by themselves.
 inline constexpr std::size_t rounding_steps = 50;
 

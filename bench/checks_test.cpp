@@ -66,8 +66,8 @@ TEST(checks, what_computes_something_else_is_not_compared) {
   EXPECT_TRUE(differing([](json& r) { r["commit"] = "def"; }).empty());
   EXPECT_TRUE(differing([](json& r) { r["corpus"]["fnv1a64"] = "2"; }).empty());
   EXPECT_TRUE(differing([](json& r) { r["status"] = "failed"; }).empty());
-  for (const char* key :
-       {"bucket_bytes", "buckets", "all_reduce", "overlap", "timeout_s", "prefetch"})
+  for (const char* key : {"bucket_bytes", "buckets", "all_reduce", "overlap", "timeout_s",
+                          "prefetch", "keep_last", "persist_below", "recompute", "vocab", "config"})
     EXPECT_FALSE(differing([&](json& r) { r["cell"][key] = "other"; }).empty()) << key;
 }
 
@@ -167,6 +167,50 @@ TEST(checks, rings_and_libraries_are_compared_but_for_rounding) {
   EXPECT_TRUE(found({late, drifted}).empty());
   drifted["training"]["loss"][49] = 3.0;
   EXPECT_EQ(found({late, drifted}).size(), 1u);
+}
+
+// Where something of 2 bytes is added, each addition may round by 2^-8 of it.
+TEST(checks, two_bytes_round_more) {
+  const auto with = [](const char* strategy, const char* precision, const char* wire, double norm) {
+    json r = record(strategy);
+    r["cell"]["collectives"] = "ring";
+    r["cell"]["precision"] = precision;
+    r["cell"]["reduce_dtype"] = wire;
+    r["training"]["norm_before"] = {5.0 * norm, 4.0, 3.0};
+    return r;
+  };
+  for (const auto& [precision, wire] : {std::pair("bf16", "bf16"), std::pair("fp32", "bf16")}) {
+    EXPECT_TRUE(
+        found({with("ddp", precision, wire, 1), with("zero1", precision, wire, 1.0009)}).empty());
+    EXPECT_EQ(
+        found({with("ddp", precision, wire, 1), with("zero1", precision, wire, 1.005)}).size(), 1u);
+  }
+  EXPECT_EQ(found({with("ddp", "fp32", "fp32", 1), with("zero1", "fp32", "fp32", 1.003)}).size(),
+            1u);
+}
+
+// A hop of the ring may overflow f16 where a sum in f32 does not: then the scales part.
+TEST(checks, where_scales_part_comparing_ends) {
+  const auto with = [](const char* strategy, const json& skipped, double loss) {
+    json r = record(strategy);
+    r["cell"]["collectives"] = "ring";
+    r["cell"]["precision"] = "fp16";
+    r["training"]["loss"] = {3.0, 2.5 * loss, 2.0};
+    r["training"]["norm_before"] = {5.0, 4.0, 3.0};
+    for (const json& step : skipped)
+      r["training"]["norm_before"][step.get<std::size_t>()] = nullptr;
+    r["training"]["loss_scale"] = {8.0, 4.0, 2.0};
+    r["training"]["skipped_at"] = skipped;
+    return r;
+  };
+  const json none = json::array(), first = {0}, second = {1};
+  EXPECT_TRUE(found({with("ddp", first, 1), with("zero1", first, 1)}).empty());
+  EXPECT_TRUE(found({with("ddp", none, 1), with("zero1", second, 1.5)}).empty());
+  EXPECT_EQ(found({with("ddp", first, 1), with("zero1", first, 1.5)}).size(), 1u);
+  // Without scaling nothing may be skipped by one alone.
+  json unscaled = with("zero1", second, 1);
+  unscaled["training"]["loss_scale"] = nullptr;
+  EXPECT_FALSE(found({with("ddp", none, 1), unscaled}).empty());
 }
 
 TEST(checks, a_check_of_a_single_record_comes_with_its_reason) {

@@ -35,6 +35,8 @@ Examples:
   shardmark run --suite smoke                     seconds: does everything run?
   shardmark run --model gpt-micro --strategy ddp,zero1 --ranks 1,2,4
   shardmark run --model gpt:layers=4,width=256,heads=8 --strategy all --overlap off,on
+  shardmark run --model smollm/config.json --vocab bytes --strategy zero3 --persist-below 2000
+  shardmark run --model gpt-micro --precision fp32,bf16 --recompute none,unit
   shardmark run --strategy zero3 --rounds 1       one cell: explains where its bytes are
   shardmark run --strategy all --link none,1gbit,10gbit,50us    emulated wires, no root needed
   shardmark run --comm mpi --strategy ddp,zero3 --ranks 2,4     processes, started by mpirun
@@ -89,6 +91,10 @@ std::string help_of(const CellFlag& flag) {
       {"--comm", Cell().comm + ", under a launcher mpi"},
       {"--link", Cell().link},
       {"--prefetch", fmt::to_string(Cell().prefetch)},
+      {"--keep-last", Cell().keep_last ? "on" : "off"},
+      {"--persist-below", fmt::to_string(Cell().persist_below)},
+      {"--precision", Cell().precision},
+      {"--recompute", Cell().recompute},
       {"--all-reduce", Cell().all_reduce},
       {"--memory-limit", "none"},
       {"--timeout", fmt::to_string(Cell().timeout_s)},

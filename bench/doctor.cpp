@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "bench/cell.hpp"
 #include "bench/machine.hpp"
 #include "bench/units.hpp"
+#include "kernels/cpu/math.hpp"
 #include "kernels/rates.hpp"
 
 namespace shardmark {
@@ -233,8 +235,9 @@ std::string doctor_text(const json& m, const MeasuredRates& rates) {
   measured.row({"  streaming copy, read + written", with_unit(rates.streaming_one, "B/s"),
                 with_unit(rates.streaming_all, "B/s")});
   measured.row({"  memcpy of 1 MB, copied", with_unit(rates.memcpy_one, "B/s"), ""});
-  measured.row({"  matrix product, fp32", with_unit(rates.matrix_one, "FLOP/s"),
-                with_unit(rates.matrix_all, "FLOP/s")});
+  for (const MeasuredRates::Products& p : rates.products)
+    measured.row({fmt::format("  matrix product in {}, by {}", p.precision, p.by),
+                  with_unit(p.one, "FLOP/s"), with_unit(p.all, "FLOP/s")});
   text += "\n" + measured.text();
 
   const std::vector<std::string> lines = advice(m);
@@ -251,9 +254,13 @@ int doctor() {
   MeasuredRates rates;
   rates.streaming_one = streaming_rate(1);
   rates.memcpy_one = memcpy_rate(1'000'000);
-  rates.matrix_one = matrix_rate(1);
   rates.streaming_all = cores > 1 ? streaming_rate(cores) : rates.streaming_one;
-  rates.matrix_all = cores > 1 ? matrix_rate(cores) : rates.matrix_one;
+  for (const char* precision : {"fp32", "bf16", "fp16"}) {
+    const DType type = dtype_named(precision);
+    const double one = matrix_rate(1, type);
+    rates.products.push_back(
+        {precision, cpu::product_path(type), one, cores > 1 ? matrix_rate(cores, type) : one});
+  }
   fmt::print("{}", doctor_text(m, rates));
   return 0;
 }

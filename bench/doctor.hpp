@@ -9,7 +9,11 @@ namespace shardmark {
 struct MeasuredRates {
   double streaming_one = 0, streaming_all = 0;  // bytes/s, read + written
   double memcpy_one = 0;                        // bytes/s copied, in the cache
-  double matrix_one = 0, matrix_all = 0;        // FLOP/s
+  struct Products {
+    std::string precision, by;  // fp32, bf16 or fp16; and what multiplies them
+    double one = 0, all = 0;    // FLOP/s
+  };
+  std::vector<Products> products;
 };
 
 // One line each; empty where nothing is wrong.

@@ -8,6 +8,7 @@
 
 #include "bench/explain_parts.hpp"
 #include "bench/link_text.hpp"
+#include "bench/record.hpp"
 #include "bench/units.hpp"
 
 namespace shardmark {
@@ -55,15 +56,33 @@ std::string transport_text(const json& r) {
   return text;
 }
 
+// Options that change bytes, where they are not the usual ones.
+std::string options_text(const json& c) {
+  std::string text = "in " + c.value("precision", "fp32");
+  if (const std::string wire = c.value("reduce_dtype", ""); wire != c.value("precision", ""))
+    text += ", gradients travel in " + wire;
+  if (c.value("loss_scale", 0.0) > 0)
+    text += fmt::format(", loss scale from {}, doubled behind {} good steps",
+                        c["loss_scale"].get<double>(), c["loss_scale_window"].dump());
+  if (c.value("recompute", "none") == "unit")
+    text += ", a unit's activations computed again for its backward";
+  if (!c.value("keep_last", true)) text += ", weights gathered again at the turn to backward";
+  if (c.value("persist_below", 0) > 0)
+    text += fmt::format(", parameters of fewer than {} elements whole", whole(c["persist_below"]));
+  const auto frozen = c.value("freeze", std::vector<std::string>());
+  if (!frozen.empty()) text += fmt::format(", frozen: {}", fmt::join(frozen, ", "));
+  return text;
+}
+
 std::string opening(const json& r) {
   const json& c = r["cell"];
   std::string text = fmt::format("{}, round {}: {}\n", c["id"].get<std::string>(),
                                  r["round"].get<int>(), r["status"].get<std::string>());
   text += wrapped(fmt::format(
                       "{} trained by {} on {} rank{}, {} x {} tokens a rank, overlap {}, {}{}",
-                      c["model"].get<std::string>(), c["strategy"].get<std::string>(),
-                      c["ranks"].get<int>(), c["ranks"] == 1 ? "" : "s", c["batch"].get<int>(),
-                      c["sequence"].get<int>(), c["overlap"].get<bool>() ? "on" : "off",
+                      model_at(c), c["strategy"].get<std::string>(), c["ranks"].get<int>(),
+                      c["ranks"] == 1 ? "" : "s", c["batch"].get<int>(), c["sequence"].get<int>(),
+                      c["overlap"].get<bool>() ? "on" : "off",
                       c["clip"] == 0 ? "no clipping"
                                      : fmt::format("norm clipped to {}", c["clip"].get<double>()),
                       c["accumulate"] == 1
@@ -71,6 +90,9 @@ std::string opening(const json& r) {
                           : fmt::format(", {} micro-steps a step", c["accumulate"].get<int>())),
                   columns) +
           "\n";
+  if (!c.value("config", "").empty())
+    text += wrapped(fmt::format("{} is {}", model_at(c), text_at(c, "model")), columns) + "\n";
+  text += wrapped(options_text(c), columns) + "\n";
   text += wrapped(transport_text(r), columns) + "\n";
   if (r["oversubscribed"].get<bool>())
     text += wrapped(
@@ -115,14 +137,17 @@ std::string bytes_section(const json& r) {
     if (!h["model_state"].get<bool>()) held_row(table, h, none);
   table.row({"  peak", "", "all tags at one moment", "", "", whole(b["peak_bytes"]), ""});
   const double states = s["measured_bytes"];
-  std::string text =
-      fmt::format("BYTES a rank holds, each tag at its own worst moment     P = {}   N = {}\n\n{}",
-                  whole(b["parameters"]), whole(ranks), table.text());
+  const bool frozen = b["trainable"] != b["parameters"];
+  std::string text = fmt::format(
+      "BYTES a rank holds, each tag at its own worst moment     P = {}   {}N = {}\n\n{}",
+      whole(b["parameters"]), frozen ? "T = " + whole(b["trainable"]) + "   " : "", whole(ranks),
+      table.text());
   text += wrapped(fmt::format("  difference: measured - exact. exact counts the padding, {} "
                               "elements of the whole layout. "
-                              "The model states are {} of the peak.",
+                              "The model states are {} of the peak.{}",
                               whole(b["padding_elements"]),
-                              percent(states / std::max(1.0, b["peak_bytes"].get<double>()))),
+                              percent(states / std::max(1.0, b["peak_bytes"].get<double>())),
+                              frozen ? " T: the parameters that are not frozen." : ""),
                   columns, "  ");
   return text + "\n";
 }
@@ -138,6 +163,7 @@ std::string rates_text(const json& x) {
   if (x["matrix_flops_per_second"].is_number())
     text +=
         fmt::format(", which is {} a rank", with_unit(x["matrix_flops_per_second"], "FLOP/s", 4));
+  if (x.contains("products")) text += ", by " + text_at(x, "products");
   return text;
 }
 
@@ -176,20 +202,35 @@ std::string time_section(const json& r) {
   return text + "\n";
 }
 
-std::string by_step(const json& in, const char* key, const char* title) {
+std::string four_decimals(double v) { return readable(v, 4); }
+std::string in_full(double v) { return fmt::to_string(v); }  // a power of two
+
+std::string by_step(const json& in, const char* key, const char* title,
+                    std::string (*written)(double) = four_decimals) {
   if (!in[key].is_array()) return fmt::format("  {} {} ({})\n", title, none, why(in, key));
   std::string text = fmt::format("  {}", title);
   for (const json& v : in[key])
-    text += " " + (v.is_number() ? readable(v.get<double>(), 4) : "not-finite");
+    text += " " + (v.is_number() ? written(v.get<double>()) : "not-finite");
   return wrapped(text, columns, "              ") + "\n";
+}
+
+std::string skipped_at(const json& t) {
+  const auto steps = t.value("skipped_at", std::vector<int>());
+  return steps.empty() ? "" : fmt::format(" (at {})", fmt::join(steps, ", "));
 }
 
 std::string training_section(const json& r) {
   const json& t = r["training"];
   return "TRAINING, by step, warm-up included\n\n" + by_step(t, "loss", "loss       ") +
          by_step(t, "norm_before", "norm before") + by_step(t, "norm_after", "norm after ") +
-         fmt::format("  skipped steps {}, hash of all parameters at the end {}\n",
-                     t["skipped_steps"].get<int>(), t["parameter_hash"].get<std::string>());
+         (t.value("loss_scale", json()).is_array()
+              ? by_step(t, "loss_scale", "loss scale ", in_full)
+              : "") +
+         wrapped(fmt::format("  skipped steps {}{}, hash of all parameters at the end {}",
+                             t["skipped_steps"].get<int>(), skipped_at(t),
+                             t["parameter_hash"].get<std::string>()),
+                 columns, "  ") +
+         "\n";
 }
 
 std::string resident_section(const json& r) {

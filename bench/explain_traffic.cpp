@@ -67,6 +67,15 @@ std::string interface_moved(const json& t) {
          "\n";
 }
 
+std::string reduction_text(const json& t) {
+  const json& r = t.value("reduction", json());
+  if (!r.is_object()) return "";
+  return wrapped(
+      fmt::format("  gradients travel in {} and are added in {}; 1/N is applied {}.",
+                  text_at(r, "dtype"), text_at(r, "accumulates_in"), text_at(r, "mean_applied")),
+      columns, "  ");
+}
+
 }  // namespace
 
 std::string traffic_section(const json& r) {
@@ -99,7 +108,7 @@ std::string traffic_section(const json& r) {
                              "f64 is the squared norm.",
                              significant((n - 1) / n, 4)),
                  columns, "  ") +
-         by_unit + "\n\n" + transport_moved(t) + interface_moved(t);
+         "\n" + reduction_text(t) + by_unit + "\n\n" + transport_moved(t) + interface_moved(t);
 }
 
 }  // namespace shardmark::explained

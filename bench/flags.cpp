@@ -27,6 +27,12 @@ void set_one_of(std::string& to, const std::string& flag, const std::string& val
   to = value;
 }
 
+constexpr const char* element_types[] = {"fp32", "bf16", "fp16"};
+
+void set_element_type(std::string& to, const std::string& flag, const std::string& value) {
+  set_one_of(to, flag, value, {std::begin(element_types), std::end(element_types)});
+}
+
 void set_seconds(double& to, const std::string& flag, const std::string& value) {
   to = real_number(flag, value, 0, 1e6, true);
 }
@@ -36,7 +42,7 @@ constexpr auto commas = CellFlag::List::commas;
 std::vector<CellFlag> shape_flags() {
   return {
       {CellFlag::List::models, "--model", "NAME",
-       "a preset, or a form such as mlp:layers=3,width=512",
+       "a preset, a form such as mlp:layers=3,width=512, or a Hugging Face config FILE.json",
        [](Draft& d, const std::string&, const std::string& v) { d.cell.model = v; }},
       {commas, "--strategy", "NAME", "how state is spread over ranks, or all (the default)",
        [](Draft& d, const std::string&, const std::string& v) { d.cell.strategy = v; }},
@@ -98,6 +104,48 @@ std::vector<CellFlag> training_flags() {
   };
 }
 
+std::vector<CellFlag> precision_flags() {
+  return {
+      {commas, "--precision", "TYPE",
+       "of parameters, gradients and activations: fp32, bf16 or fp16; Adam's weights stay fp32",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         set_element_type(d.cell.precision, f, v);
+       }},
+      {commas, "--reduce-dtype", "TYPE", "that gradients travel in; without it the --precision's",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         set_element_type(d.reduce_dtype.emplace(), f, v);
+       }},
+      {commas, "--loss-scale", "SCALE",
+       "fp16: what the loss is multiplied by at first; an overflow halves it; without it 65536",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         d.loss_scale = real_number(f, v, 1, 16'777'216);
+       }},
+      {commas, "--loss-scale-window", "N",
+       "fp16: steps without an overflow that double the loss scale; without it 2000",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         d.loss_scale_window = whole_number(f, v, 1, 1'000'000'000);
+       }},
+      {commas, "--recompute", "WHAT",
+       "none: activations stay for backward; unit: a unit's are computed again there",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         set_one_of(d.cell.recompute, f, v, {"none", "unit"});
+       }},
+      {CellFlag::List::none, "--freeze", "NAMES",
+       "parameters that do not learn, as patterns in one value: 'wte*,h0.*'",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         d.cell.freeze = split(v, ',');
+         if (std::find(d.cell.freeze.begin(), d.cell.freeze.end(), "") != d.cell.freeze.end())
+           throw InputError(
+               fmt::format("{} is \"{}\", which has an empty entry between its commas.", f, v));
+       }},
+      {commas, "--vocab", "WHOSE",
+       "of a --model FILE.json: config (its own, the default) or bytes (256)",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         set_one_of(d.vocab.emplace(), f, v, {"config", "bytes"});
+       }},
+  };
+}
+
 std::vector<CellFlag> transport_flags() {
   return {
       {commas, "--comm", "NAME",
@@ -119,6 +167,13 @@ std::vector<CellFlag> transport_flags() {
        }},
       {commas, "--prefetch", "N", "units whose weights zero3 gathers ahead",
        whole<&Cell::prefetch, 0, 1'000>},
+      {commas, "--keep-last", "on|off",
+       "zero3: what backward needs at once stays gathered at the turn from forward",
+       [](Draft& d, const std::string& f, const std::string& v) {
+         d.cell.keep_last = on_or_off(f, v);
+       }},
+      {commas, "--persist-below", "N", "zero3: parameters of fewer elements stay whole",
+       whole<&Cell::persist_below, 0, 1'000'000'000'000>},
       {CellFlag::List::none, "--launcher", "COMMAND",
        "what starts the ranks of --comm mpi, such as 'srun -n {ranks}'; without it mpirun",
        [](Draft& d, const std::string&, const std::string& v) { d.launcher = v; }},
@@ -158,7 +213,7 @@ std::vector<CellFlag> limit_flags() {
 const std::vector<CellFlag>& cell_flags() {
   static const std::vector<CellFlag> all = [] {
     std::vector<CellFlag> flags = shape_flags();
-    for (auto&& more : {training_flags(), transport_flags(), limit_flags()})
+    for (auto&& more : {training_flags(), precision_flags(), transport_flags(), limit_flags()})
       flags.insert(flags.end(), more.begin(), more.end());
     return flags;
   }();

@@ -66,6 +66,13 @@ std::vector<Line> known_strategies() {
   return lines;
 }
 
+std::vector<Line> precisions() {
+  const auto products = [](DType t) { return "products by " + cpu::product_path(t); };
+  return {{"fp32", "", products(DType::f32)},
+          {"bf16", "", "beside fp32 master weights; " + products(DType::bf16)},
+          {"fp16", "", "beside fp32 master weights, with a loss scale; " + products(DType::f16)}};
+}
+
 std::string nvidia_driver() {
   std::error_code ignored;
   return std::filesystem::exists("/proc/driver/nvidia/version", ignored)
@@ -82,6 +89,7 @@ std::string list_text() {
               models()) +
       section("models of any shape (--model)", forms()) +
       section("strategies (--strategy)", known_strategies()) +
+      section("precisions (--precision)", precisions()) +
       section("devices",
               {{"cpu", "here",
                 fmt::format("kernels for {}, matrix products by {}", cpu::instruction_set(),

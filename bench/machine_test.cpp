@@ -181,9 +181,13 @@ TEST(Doctor, shows_what_mpi_there_is) {
 }
 
 TEST(Doctor, shows_the_rates) {
-  const std::string text = doctor_text(good(), {14.2e9, 28.4e9, 11e9, 112.3e9, 224.6e9});
-  for (const char* part :
-       {"14.2 GB/s", "28.4 GB/s", "11.0 GB/s", "112 GFLOP/s", "225 GFLOP/s", "all 8"})
+  const std::string text = doctor_text(good(), {14.2e9,
+                                                28.4e9,
+                                                11e9,
+                                                {{"fp32", "oneDNN 2.6.3", 112.3e9, 224.6e9},
+                                                 {"fp16", "own tiles (why)", 31e9, 62e9}}});
+  for (const char* part : {"14.2 GB/s", "28.4 GB/s", "11.0 GB/s", "112 GFLOP/s", "225 GFLOP/s",
+                           "62.0 GFLOP/s", "in fp16, by own tiles (why)", "all 8"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 

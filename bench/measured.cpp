@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
 
 #include "bench/measured_time.hpp"
 #include "bench/self_checks.hpp"
 #include "bench/text.hpp"
 #include "bench/witness.hpp"
+#include "kernels/cpu/math.hpp"
 
 namespace shardmark {
 
@@ -27,10 +29,12 @@ void quotient(json& in, const std::string& key, double value, double by, const s
   }
 }
 
-json rates_of(const TrainingReport& r, Median median) {
+json rates_of(const Training& t, const TrainingReport& r, Median median) {
   const RankReport& rank = r.ranks[median.rank];
   const StepTimes& s = rank.steps[median.step];
-  json out = {{"tokens_per_step", r.tokens_per_step}, {"flops_per_step", r.flops_per_step}};
+  json out = {{"tokens_per_step", r.tokens_per_step},
+              {"flops_per_step", r.flops_per_step},
+              {"products", cpu::product_path(t.options.precision.parameter)}};
   const std::string no_time = "no time was recorded";
   const auto step_ns = static_cast<double>(s.step_ns);
   quotient(out, "tokens_per_second", static_cast<double>(r.tokens_per_step) * 1e9, step_ns,
@@ -134,16 +138,46 @@ json training_of(const TrainingReport& r) {
   for (const RankReport& rank : r.ranks)
     for (std::size_t i = 0; i < std::min(loss.size(), rank.loss.size()); ++i)
       loss[i] += rank.loss[i] / static_cast<double>(r.ranks.size());
+  json skipped = json::array();
+  for (std::size_t i = 0; i < first.norm_before.size(); ++i)
+    if (!std::isfinite(first.norm_before[i])) skipped.push_back(i);
   json out = {{"loss", numbers(loss)},
               {"skipped_steps", first.skipped_steps},
+              {"skipped_at", skipped},
               {"parameter_hash", hex16(first.parameter_hash)}};
-  for (const auto& [key, values] :
-       {std::pair("norm_before", &first.norm_before), std::pair("norm_after", &first.norm_after)}) {
+  for (const auto& [key, values, why] : {std::tuple("norm_before", &first.norm_before, no_norm),
+                                         std::tuple("norm_after", &first.norm_after, no_norm),
+                                         std::tuple("loss_scale", &first.loss_scale, no_scaling)}) {
     if (values->empty()) {
-      set_missing(out, key, no_norm);
+      set_missing(out, key, why);
     } else {
       out[key] = numbers(*values);
     }
+  }
+  return out;
+}
+
+// How gradients of all ranks become one: whoever makes the verbs adds in an order and a precision
+// of their own.
+json reduction_of(const Training& t) {
+  json out = {{"dtype", name(t.options.precision.wire)}};
+  switch (t.options.collectives) {
+    case Collectives::memory:
+      out["accumulates_in"] = "f32, over all ranks in rank order";
+      out["mean_applied"] = "to the sum, before its one rounding";
+      break;
+    case Collectives::ring:
+      out["accumulates_in"] = "f32 at each hop, which rounds to the type that travels";
+      out["mean_applied"] = "at the last hop, before its rounding";
+      break;
+    case Collectives::library:
+      out["accumulates_in"] =
+          t.options.precision.wire == DType::f32
+              ? "f32, in the MPI library's order"
+              : "f32 at each addition, which rounds to the type that travels, in the MPI library's "
+                "order";
+      out["mean_applied"] = "to the library's sum, behind its rounding";
+      break;
   }
   return out;
 }
@@ -194,12 +228,13 @@ json sections_of(const Training& t, const TrainingReport& r) {
   for (const RankReport& rank : r.ranks) hosts.push_back(rank.host);
   json out = {{"hosts", hosts},
               {"time", time_section(t, r, median)},
-              {"rates", rates_of(r, median)},
+              {"rates", rates_of(t, r, median)},
               {"bytes", bytes_of(r)},
               {"traffic", traffic_section(t, r)},
               {"training", training_of(r)},
               {"resident", resident_of(r)},
               {"checks", self_checks(t, r)}};
+  out["traffic"]["reduction"] = reduction_of(t);
   out.update(emulated_link(t.link));
   return out;
 }

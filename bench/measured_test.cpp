@@ -189,6 +189,7 @@ TEST(measured, what_was_not_measured_is_null_with_a_reason) {
   const json s = sections_of(t, r);
   for (const auto& [section, key] : {std::pair("training", "norm_before"),
                                      {"training", "norm_after"},
+                                     {"training", "loss_scale"},
                                      {"rates", "matrix_share"},
                                      {"rates", "matrix_flops_per_second"},
                                      {"traffic", "moved_bytes"},

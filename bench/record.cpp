@@ -79,6 +79,12 @@ Records read_records(const std::filesystem::path& folder, const std::string& kin
   return out;
 }
 
+std::string model_at(const json& cell) {
+  const std::string config = cell.value("config", "");
+  if (config.empty()) return text_at(cell, "model");
+  return config + (cell.value("vocab", "config") == "bytes" ? " on bytes" : "");
+}
+
 std::vector<json> latest(const std::vector<json>& records) {
   std::map<std::pair<std::string, std::int64_t>, std::size_t> last;
   for (std::size_t i = 0; i < records.size(); ++i)

@@ -19,6 +19,9 @@ inline const std::string& id_at(const nlohmann::json& record) {
   return text_at(record.at("cell"), "id");
 }
 
+// What people call the model of a cell: its config's name, where it came from one.
+std::string model_at(const nlohmann::json& cell);
+
 // What a record tells of: a cell's training, or collectives alone. The key "kind" says so; a record
 // without it is of a training.
 inline constexpr const char* training_kind = "training";

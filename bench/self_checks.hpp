@@ -7,6 +7,7 @@
 
 namespace shardmark {
 
+inline constexpr const char* no_scaling = "the loss is not scaled, but in fp16";
 inline constexpr const char* no_norm = "clipping is off and nothing else needs the norm";
 
 // in[key] becomes null, with the reason beside it.

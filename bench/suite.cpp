@@ -11,6 +11,7 @@
 #include "bench/link_text.hpp"
 #include "bench/registry.hpp"
 #include "bench/text.hpp"
+#include "impl/models/config.hpp"
 
 namespace shardmark {
 
@@ -60,9 +61,34 @@ void resolve_transport(const Draft& d, std::optional<int> world, Cell& cell) {
   if (world) resolve_in_world(d, *world, cell);
 }
 
+void resolve_precision(const Draft& d, Cell& cell) {
+  cell.reduce_dtype = d.reduce_dtype.value_or(usual_reduce_dtype(cell));
+  cell.loss_scale = d.loss_scale.value_or(usual_loss_scale(cell));
+  cell.loss_scale_window = d.loss_scale_window.value_or(usual_loss_scale_window(cell));
+}
+
+// A config.json becomes the form that it describes, so that a cell needs no file to be run again.
+// Most are called config.json: then their folder has the name.
+void resolve_model(const Draft& d, Cell& cell) {
+  if (!is_config(cell.model)) {
+    if (d.vocab)
+      throw InputError(
+          fmt::format("--vocab {} is for --model FILE.json; --model {} says its own vocabulary.",
+                      *d.vocab, cell.model));
+    return;
+  }
+  const std::filesystem::path file = cell.model;
+  const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
+  cell.vocab = d.vocab.value_or("config");
+  cell.config = file.stem() == "config" && !folder.empty() ? folder : file.stem().string();
+  cell.model = form_of_config(read_whole_file("--model", file), cell.model, cell.vocab == "bytes");
+}
+
 Cell resolved(const Draft& d, std::optional<int> world) {
   Cell cell = d.cell;
+  resolve_model(d, cell);
   resolve_transport(d, world, cell);
+  resolve_precision(d, cell);
   if (!d.global_batch) return cell;
   const std::int64_t shares = cell.ranks * cell.accumulate;
   if (*d.global_batch % shares != 0)

@@ -13,11 +13,15 @@
 namespace shardmark {
 
 // One line being resolved: the batch follows from global_batch once ranks are known, collectives
-// and launcher from comm and link.
+// and launcher from comm and link, the type of the reduction and loss scaling from the precision,
+// the form of a model from its config.json.
 struct Draft {
   Cell cell;
   std::optional<std::int64_t> global_batch;
-  std::optional<std::string> comm, collectives, launcher;  // where they were asked for
+  // Where they were asked for.
+  std::optional<std::string> comm, collectives, launcher, reduce_dtype, vocab;
+  std::optional<double> loss_scale;
+  std::optional<std::int64_t> loss_scale_window;
 };
 
 struct CellFlag {

@@ -76,10 +76,13 @@ TEST(cells, ids_tell_all_cells_apart_and_json_keeps_them) {
       {"--memory-limit", "8GiB"}, {"--timeout", "5"},
       {"--comm-timeout", "5"},    {"--inject", "throw:rank=1,step=2"}};
   std::set<std::string> ids = {id_of(Cell())};
-  // Those about ranks and links are tried in transport_test.
-  std::set<std::string> flags = {"--global-batch", "--device",    "--comm",
-                                 "--collectives",  "--link",      "--prefetch",
-                                 "--launcher",     "--interface", "--network"};
+  // Those about ranks and links are tried in transport_test, those about precision, memory and
+  // what does not learn in cell_options_test.
+  std::set<std::string> flags = {
+      "--global-batch",  "--device",    "--comm",         "--collectives", "--link",
+      "--prefetch",      "--launcher",  "--interface",    "--network",     "--keep-last",
+      "--persist-below", "--precision", "--reduce-dtype", "--loss-scale",  "--loss-scale-window",
+      "--recompute",     "--freeze",    "--vocab"};
   for (const auto& [flag, value] : changes) {
     Given given = {{flag, {value}}};
     if (flag != "--strategy") given["--strategy"] = {"ddp"};
@@ -214,7 +217,7 @@ TEST(suites, a_bad_line_is_named_by_its_number) {
 }
 
 TEST(suites, the_ones_that_are_carried_can_be_run) {
-  for (const char* name : {"default", "smoke", "wires"})
+  for (const char* name : {"default", "smoke", "wires", "precision"})
     EXPECT_GE(load_suite(name, {}).cells.size(), 6u) << name;
   EXPECT_NE(refused([] { load_suite("smok", {}); }).find("did you mean smoke?"), std::string::npos);
 }

@@ -2,13 +2,16 @@
 #include "bench/table.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "bench/blocks.hpp"
 #include "bench/legend.hpp"
 #include "bench/link_text.hpp"
+#include "bench/record.hpp"
 #include "bench/units.hpp"
 
 namespace shardmark {
@@ -27,9 +30,30 @@ std::string round_bytes(double bytes) {
   return fmt::format("{:g} {}", bytes / unit.size, unit.name);
 }
 
+// Options that change bytes, in words; empty where there is nothing to say, none where the key is
+// another one.
+std::optional<std::string> option(const std::string& key, const json& value) {
+  if (key == "precision") return value.get<std::string>();
+  if (key == "reduce_dtype") return "gradients travel in " + value.get<std::string>();
+  if (key == "loss_scale")
+    return value == 0 ? "" : fmt::format("loss scale from {}", value.get<double>());
+  if (key == "loss_scale_window")
+    return value == 0 ? "" : "doubled behind " + times(value, "good step", "good steps");
+  if (key == "recompute") return value == "none" ? "" : "activations computed again";
+  if (key == "keep_last") return value == true ? "" : "gathered again at the turn";
+  if (key == "persist_below")
+    return value == 0 ? "" : fmt::format("whole below {} elements", grouped(value));
+  if (key == "freeze") {
+    std::vector<std::string> patterns = value;
+    return patterns.empty() ? "" : fmt::format("frozen: {}", fmt::join(patterns, ", "));
+  }
+  return std::nullopt;
+}
+
 // A setting in words; empty where there is nothing to say.
 std::string setting(const std::string& key, const json& value) {
   if (value.is_null() || key.ends_with("_reason")) return "";
+  if (const auto text = option(key, value)) return *text;
   if (key == "accumulate") return times(value, "micro-step a step", "micro-steps a step");
   if (key == "threads_per_rank") return times(value, "thread a rank", "threads a rank");
   if (key == "steps") return times(value, "step", "steps");
@@ -70,13 +94,22 @@ std::string setting(const std::string& key, const json& value) {
   return key + " " + value.dump();
 }
 
-constexpr const char* in_title[] = {"model", "ranks", "batch", "sequence"};
+constexpr const char* in_title[] = {"model", "ranks", "batch", "sequence", "config", "vocab"};
 constexpr const char* shown_first[] = {
-    "device",       "comm",    "collectives", "link", "network", "interface", "threads_per_rank",
-    "steps",        "warmup",  "accumulate",  "clip", "lr",      "seed",      "buckets",
-    "bucket_bytes", "prefetch"};
+    "precision",     "reduce_dtype", "loss_scale",   "device",    "comm",
+    "collectives",   "link",         "network",      "interface", "threads_per_rank",
+    "steps",         "warmup",       "accumulate",   "clip",      "lr",
+    "seed",          "buckets",      "bucket_bytes", "prefetch",  "keep_last",
+    "persist_below", "recompute",    "freeze"};
 // Of no interest unless they differ: when a cell is given up, and who starts its ranks.
-constexpr const char* unremarkable[] = {"timeout_s", "comm_timeout_s", "launcher"};
+constexpr const char* unremarkable[] = {"timeout_s", "comm_timeout_s", "launcher",
+                                        "loss_scale_window"};
+// What a group without it is said to have, beside one that has it.
+constexpr std::pair<const char*, const char*> instead[] = {{"link", "no emulated link"},
+                                                           {"recompute", "activations kept"},
+                                                           {"keep_last", "kept at the turn"},
+                                                           {"persist_below", "nothing whole"},
+                                                           {"freeze", "nothing frozen"}};
 
 template <class List>
 bool contains(const List& list, const std::string& key) {
@@ -103,12 +136,19 @@ std::vector<std::string> ordered_keys(const json& settings) {
   return keys;
 }
 
+// Gradients travel in the precision's own type unless something else was asked for.
+bool follows(const json& settings, const std::string& key) {
+  return key == "reduce_dtype" &&
+         settings.value(key, json()) == settings.value("precision", json());
+}
+
 std::string common_settings(const std::vector<Group>& groups) {
   std::vector<std::string> parts;
   const json& settings = groups.front().settings;
   for (const std::string& key : ordered_keys(settings))
     if (!contains(in_title, key) && !contains(unremarkable, key) && !differs(groups, key) &&
-        !(key == "all_reduce" && settings.value("collectives", "") == "library"))
+        !(key == "all_reduce" && settings.value("collectives", "") == "library") &&
+        !follows(settings, key))
       parts.push_back(setting(key, settings.value(key, json())));
   return joined(parts);
 }
@@ -116,7 +156,7 @@ std::string common_settings(const std::vector<Group>& groups) {
 std::string title(const Group& group, const std::vector<Group>& groups) {
   const json& s = group.settings;
   std::vector<std::string> parts = {
-      s["model"], times(s["ranks"], "rank", "ranks"),
+      model_at(s), times(s["ranks"], "rank", "ranks"),
       fmt::format("{} x {} tokens a rank", s["batch"].get<int>(), s["sequence"].get<int>())};
   for (const Row& row : group.rows)
     if (row.shown) {
@@ -124,10 +164,12 @@ std::string title(const Group& group, const std::vector<Group>& groups) {
       break;
     }
   for (const std::string& key : ordered_keys(s))
-    if (!contains(in_title, key) && differs(groups, key)) {
-      const json value = s.value(key, json());
-      // Beside a group that has a link, one without is said to have none.
-      parts.push_back(key == "link" && value == "none" ? "no emulated link" : setting(key, value));
+    if (!contains(in_title, key) && differs(groups, key) &&
+        !(follows(s, key) && differs(groups, "precision"))) {
+      const std::string text = setting(key, s.value(key, json()));
+      const auto absent = std::find_if(std::begin(instead), std::end(instead),
+                                       [&](const auto& pair) { return pair.first == key; });
+      parts.push_back(text.empty() && absent != std::end(instead) ? absent->second : text);
     }
   return joined(parts, "  ·  ");
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "impl/strategies/against_claim.hpp"
 #include "impl/strategies/strategy.hpp"
 #include "impl/train.hpp"
 
@@ -11,13 +12,6 @@ namespace shardmark {
 namespace {
 
 constexpr int all_ranks[] = {1, 2, 3, 4, 5, 7, 8};
-
-std::vector<std::uint8_t> some_text() {
-  std::vector<std::uint8_t> bytes;
-  for (int i = 0; i < 4000; ++i)
-    bytes.push_back(static_cast<std::uint8_t>(32 + (i * i / 7 + i % 13 * 5) % 90));
-  return bytes;
-}
 
 Training tiny(const std::string& model, const std::string& strategy, int ranks) {
   Training t;
@@ -33,37 +27,6 @@ const char* const gpt = "gpt:layers=2,width=10,heads=2";
 const char* const narrow = "mlp:layers=3,width=1";
 
 class Conformance : public testing::TestWithParam<std::string> {};
-
-std::string against_claim(const Training& t, const TrainingReport& r) {
-  std::string wrong;
-  for (std::size_t rank = 0; rank < r.ranks.size(); ++rank) {
-    for (std::size_t step = 0; step < r.ranks[rank].held_by_step.size(); ++step) {
-      std::map<Held, double> held;
-      for (const auto& [what, bytes] : r.ranks[rank].held_by_step[step])
-        if (bytes) held[what] = static_cast<double>(bytes);
-      for (const auto& side : {held, r.claims.exact})
-        for (const auto& [what, unused] : side)
-          if (held[what] != (r.claims.exact.contains(what) ? r.claims.exact.at(what) : 0))
-            wrong += fmt::format("\nrank {} step {}: {} {} measured {}", rank, step,
-                                 name(what.first), name(what.second), held[what]);
-      const auto& sent = r.ranks[rank].traffic_by_step[step];
-      if (sent.size() != r.claims.exact_calls.size())
-        wrong += fmt::format("\nrank {} step {}: other verbs than claimed", rank, step);
-      for (const auto& [what, claim] : r.claims.exact_calls) {
-        Traffic measured = sent.contains(what) ? sent.at(what) : Traffic{};
-        if (what.second == DType::f64 && rank > 0)
-          measured.volume = claim.volume;  // a scalar is not cut evenly
-        if (!(measured == claim))
-          wrong += fmt::format("\nrank {} step {}: {} {} calls {} payload {} volume {}", rank, step,
-                               name(what.first), name(what.second), measured.calls,
-                               measured.payload, measured.volume);
-      }
-    }
-    if (!r.ranks[rank].left_over.empty())
-      wrong += fmt::format("\nrank {} keeps something that should be gone", rank);
-  }
-  return wrong.empty() ? wrong : t.strategy + " at N=" + std::to_string(t.ranks) + wrong;
-}
 
 void expect_same(const TrainingReport& a, const TrainingReport& b, const std::string& what) {
   for (std::size_t r = 0; r < b.ranks.size(); ++r) {

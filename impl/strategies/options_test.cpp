@@ -1,0 +1,152 @@
+// Does a step hold and send what is claimed under every two options at once? All combinations would
+// be thousands of trainings: a small set in which every pair of values occurs finds what depends on
+// one option or on two.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+
+#include "impl/models/registry.hpp"
+#include "impl/strategies/against_claim.hpp"
+#include "impl/strategies/strategy.hpp"
+
+namespace shardmark {
+namespace {
+
+const char* const models[] = {
+    "gpt:layers=2,width=10,heads=2",
+    "llama:layers=2,width=12,heads=4,kv_heads=2,head_dim=4,inner=20,tied=0"};
+constexpr DType types[] = {DType::f32, DType::bf16, DType::f16};
+constexpr int prefetches[] = {0, 1, 3};
+
+enum Factor {
+  precision,
+  reduce,
+  strategy,
+  accumulate,
+  recompute,
+  persist,
+  prefetch,
+  keep_last,
+  frozen,
+  model,
+  ranks,
+  overlap,
+  factors
+};
+using Row = std::array<std::size_t, factors>;
+struct Choice {
+  std::size_t factor, value;
+  auto operator<=>(const Choice&) const = default;
+};
+using Pair = std::pair<Choice, Choice>;  // the smaller factor first
+
+Row values_of_each() {
+  return {std::size(types),
+          2,
+          strategies().size(),
+          2,
+          2,
+          2,
+          std::size(prefetches),
+          2,
+          2,
+          std::size(models),
+          2,
+          2};
+}
+
+std::set<Pair> all_pairs(const Row& values) {
+  std::set<Pair> all;
+  for (std::size_t a = 0; a < factors; ++a)
+    for (std::size_t b = a + 1; b < factors; ++b)
+      for (std::size_t i = 0; i < values[a]; ++i)
+        for (std::size_t j = 0; j < values[b]; ++j) all.insert({{a, i}, {b, j}});
+  return all;
+}
+
+// Greedy: each row begins with a pair that no row has yet, and gets by factor the value that makes
+// the most new pairs with those that it has.
+std::vector<Row> covering(const Row& values) {
+  std::vector<Row> rows;
+  std::set<Pair> open = all_pairs(values);
+  while (!open.empty()) {
+    Row row{};
+    std::vector<Choice> chosen = {open.begin()->first, open.begin()->second};
+    const auto fresh = [&](Choice c) {
+      return std::count_if(chosen.begin(), chosen.end(), [&](Choice with) {
+        return open.contains({std::min(c, with), std::max(c, with)});
+      });
+    };
+    for (std::size_t f = 0; f < factors; ++f) {
+      if (f == chosen[0].factor || f == chosen[1].factor) continue;
+      Choice best{f, rows.size() % values[f]};  // where all are alike: another one in every row
+      for (std::size_t v = 0; v < values[f]; ++v)
+        if (fresh({f, v}) > fresh(best)) best.value = v;
+      chosen.push_back(best);
+    }
+    for (const Choice c : chosen) row[c.factor] = c.value;
+    for (const Choice a : chosen)
+      for (const Choice b : chosen)
+        if (a.factor < b.factor) open.erase({a, b});
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+Training training_of(const Row& row) {
+  Training t;
+  t.model = models[row[model]];
+  t.strategy = std::next(strategies().begin(), static_cast<std::ptrdiff_t>(row[strategy]))->first;
+  t.ranks = row[ranks] ? 3 : 2;
+  t.overlap = row[overlap] == 1;
+  t.batch = 2, t.sequence = 6, t.warmup = 1, t.steps = 2, t.comm_timeout_s = 20;
+  t.corpus = some_text();
+  Options& o = t.options;
+  const DType type = types[row[precision]];
+  o.precision = precision_in(type, row[reduce] ? DType::f32 : type);
+  o.accumulate = row[accumulate] ? 4 : 1;
+  o.recompute = row[recompute] ? Recompute::unit : Recompute::none;
+  o.persist_below = row[persist] ? 100 : 0;
+  o.prefetch = prefetches[row[prefetch]];
+  o.keep_last = row[keep_last] == 1;
+  o.bucket_elements = 600, o.clip = 0.5;
+  if (row[frozen])
+    for (std::size_t p = make_architecture(t.model, t.sequence).parameters.size(); p-- > 0;)
+      o.frozen.push_back(p % 3 == 0);
+  return t;
+}
+
+std::string text_of(const Training& t) {
+  const Options& o = t.options;
+  return fmt::format(
+      "{} {} N={} overlap {}, {} by {}, k={}, recompute {}, persist {}, prefetch {}, keep {}, {}",
+      t.model, t.strategy, t.ranks, t.overlap, name(o.precision.parameter), name(o.precision.wire),
+      o.accumulate, o.recompute == Recompute::unit, o.persist_below, o.prefetch, o.keep_last,
+      o.frozen.empty() ? "all learn" : "some frozen");
+}
+
+TEST(Options, EveryPairIsCovered) {
+  const Row values = values_of_each();
+  const std::vector<Row> rows = covering(values);
+  for (const auto& [a, b] : all_pairs(values))
+    EXPECT_TRUE(std::any_of(rows.begin(), rows.end(),
+                            [&, a = a, b = b](const Row& row) {
+                              return row[a.factor] == a.value && row[b.factor] == b.value;
+                            }))
+        << "factors " << a.factor << " and " << b.factor;
+  EXPECT_LT(rows.size(), 40u);  // 18 at least: strategies by precisions
+}
+
+TEST(Options, EveryPairIsAsClaimed) {
+  for (const Row& row : covering(values_of_each())) {
+    const Training t = training_of(row);
+    const TrainingReport r = train(t);
+    EXPECT_EQ(against_claim(t, r), "") << text_of(t);
+    for (const RankReport& rank : r.ranks)
+      EXPECT_EQ(rank.parameter_hash, r.ranks[0].parameter_hash) << text_of(t);
+  }
+}
+
+}  // namespace
+}  // namespace shardmark
