@@ -1,7 +1,7 @@
 // Does attention compute what its formula says? Every instruction set of this machine, against
-// plain loops in double; sizes that fill no vector and no tile; guards around every output. And do these
-// loops' own gradients agree with finite differences? Other ops: product_test.cpp,
-// layer_ops_test.cpp; arrays: cpu/memory_test.cpp.
+// plain loops in double; sizes that fill no vector and no tile; guards around every output. And do
+// these loops' own gradients agree with finite differences? Other ops: product_test.cpp,
+// layer_ops_test.cpp, loss_ops_test.cpp; arrays: cpu/memory_test.cpp.
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/math.hpp"
