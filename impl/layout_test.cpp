@@ -116,7 +116,8 @@ TEST(Layout, OddShapesAreLegal) {
         }
 }
 
-// 266,240 = 768 * 346.67, and a rank owns multiples of 8, here 352: 756 whole parts, 128 elements of the next, and 11 ranks that own padding alone.
+// 266,240 = 768 * 346.67, and a rank owns multiples of 8, here 352: 756 whole parts, 128 elements
+// of the next, and 11 ranks that own padding alone.
 TEST(Layout, PaddingMayLeaveTrailingRanksWithNothing) {
   const Architecture a = units({{266'240}});
   std::size_t all = 0, without = 0;

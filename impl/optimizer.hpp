@@ -7,8 +7,8 @@
 
 namespace shardmark {
 
-// f32[control_slots] on the device (ControlSlot) and when it is ready: the host reads nothing back inside a
-// step.
+// f32[control_slots] on the device (ControlSlot) and when it is ready: the host reads nothing back
+// inside a step.
 struct Control {
   View values;
   Event ready;

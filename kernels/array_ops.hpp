@@ -64,11 +64,11 @@ struct LossScaling {
   int window = 2000;  // steps
 };
 // From the squared norm of the scaled gradients (the sum over squares, in order): norm = root /
-// loss_scale; the coefficient min(1, clip / (norm + 1e-6)) / loss_scale; skip = 1 if the norm is not
-// finite, and step += 1 unless skipped; then the scale of the next step. squares may be empty: no
-// skip, and the coefficient 1 / loss_scale. history is f64[3 * steps], may be empty: entry `at` gets
-// the norm before and after clipping, and the scale that the step's gradients had. Resets squares
-// to 0.
+// loss_scale; the coefficient min(1, clip / (norm + 1e-6)) / loss_scale; skip = 1 if the norm is
+// not finite, and step += 1 unless skipped; then the scale of the next step. squares may be empty:
+// no skip, and the coefficient 1 / loss_scale. history is f64[3 * steps], may be empty: entry `at`
+// gets the norm before and after clipping, and the scale that the step's gradients had. Resets
+// squares to 0.
 struct ClipControl {
   View squares;  // f64[any]
   View control;  // f32[control_slots]

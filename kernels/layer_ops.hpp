@@ -85,9 +85,10 @@ struct RmsNormBackward {
 };
 
 // Rotary positions (Su et al. 2021, section 3.2.2): pair i of a head at position t turns by t times
-// theta^(-2i / head_dim). Frequencies may be divided for texts longer than a model was made for: all
-// by `factor` where original is 0, else as Llama 3 does it (Grattafiori et al. 2024): those with
-// wavelengths beyond original / low by factor, those below original / high not, smoothly between.
+// theta^(-2i / head_dim). Frequencies may be divided for texts longer than a model was made for:
+// all by `factor` where original is 0, else as Llama 3 does it (Grattafiori et al. 2024): those
+// with wavelengths beyond original / low by factor, those below original / high not, smoothly
+// between.
 struct RotaryScaling {
   double factor = 1, low = 1, high = 4;
   std::size_t original = 0;  // positions the model was made for
@@ -125,8 +126,8 @@ struct GeluBackward {
   Access access() const { return {{x}, {grad, bias_grad}}; }
 };
 
-// SwiGLU (Shazeer 2020): out = silu(gate) * up, where a row of x is gate, then up; silu(g) = g / (1 +
-// e^-g).
+// SwiGLU (Shazeer 2020): out = silu(gate) * up, where a row of x is gate, then up; silu(g) = g / (1
+// + e^-g).
 struct Swiglu {
   ConstView x;  // (rows, 2 * columns)
   View out;     // (rows, columns)
@@ -168,8 +169,8 @@ struct CrossEntropy {
   double scale = 1;
   Access access() const { return {{logits, targets}, {lse, loss}}; }
 };
-// logits become their gradient, in place: scale * (softmax - onehot) / rows, and times the loss scale
-// of control where that is given.
+// logits become their gradient, in place: scale * (softmax - onehot) / rows, and times the loss
+// scale of control where that is given.
 struct CrossEntropyBackward {
   ConstView targets, lse;
   View logits;

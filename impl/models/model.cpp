@@ -125,8 +125,8 @@ std::size_t Model::largest_scratch(const Architecture& a, const Options& o,
 
 namespace {
 
-// The most that activations take at once, by type: what forward() and backward() take and give back,
-// in their order.
+// The most that activations take at once, by type: what forward() and backward() take and give
+// back, in their order.
 std::map<DType, double> activation_peaks(const Architecture& a, const Options& o) {
   const std::vector<Passes> passes = passes_of(a, o);
   std::map<DType, double> now, most;

@@ -1,6 +1,6 @@
 // Do strategies train models of odd shapes as the formulas say? Parameters that are empty, single,
-// many or nearly everything, with gradients that are known in advance: the outcome is AdamW on their
-// mean, computed here in double.
+// many or nearly everything, with gradients that are known in advance: the outcome is AdamW on
+// their mean, computed here in double.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
