@@ -137,6 +137,27 @@ TEST(Layout, PaddingMayLeaveTrailingRanksWithNothing) {
   EXPECT_EQ(without, 11u);
 }
 
+// Three units, of which the first one's backward reads no weights unless its forward is run again.
+TEST(Layout, BackwardReadsWeightsOnlyWhereItUsesThem) {
+  Architecture a = units({{8}, {8}, {8}});
+  a.units[0].backward_reads = false;
+  a.units[0].activation = 1;
+  const auto read = [&a](const Options& o) {
+    const Layout l(a, o, 2, 0, true);
+    std::vector<std::size_t> counts;
+    for (int visit = 0; visit < l.visits(); ++visit) counts.push_back(l.read_by(visit).size());
+    return counts;
+  };
+  using Counts = std::vector<std::size_t>;
+  EXPECT_EQ(read({}), (Counts{1, 1, 1, 1, 1, 0}));
+  Options again;
+  again.recompute = Recompute::unit;
+  EXPECT_EQ(read(again), (Counts{1, 1, 1, 1, 1, 1}));
+  Options frozen;  // nothing before the last unit is trained
+  frozen.frozen = {true, true, false};
+  EXPECT_EQ(read(frozen), (Counts{1, 1, 1, 1, 0, 0}));
+}
+
 TEST(Layout, TheTextbookCountsNoPadding) {
   const Architecture a = units({{5}, {7}});
   const Layout l(a, {}, 4, 0, false);
