@@ -36,7 +36,8 @@ std::vector<Source> sources() {
       Source s{fs::relative(entry.path(), root).generic_string(), {}, {}};
       std::ifstream in(entry.path());
       for (std::string line; std::getline(in, line);) {
-        if (std::smatch m; std::regex_search(line, m, include)) s.includes.push_back(m[1]);
+        if (std::smatch m; line.find('#') != line.npos && std::regex_search(line, m, include))
+          s.includes.push_back(m[1]);
         s.lines.push_back(line);
       }
       all.push_back(std::move(s));
@@ -145,7 +146,9 @@ TEST(Structure, FunctionsAreShort) {
     for (std::size_t i = 0; i < s.lines.size(); ++i) {
       std::smatch m;
       const std::string& line = s.lines[i];
-      if (!std::regex_search(line, m, opens) || !std::regex_search(line, is_function)) continue;
+      if (!line.ends_with("{") || !std::regex_search(line, m, opens) ||
+          !std::regex_search(line, is_function))
+        continue;
       // A wrapped signature is indented further than the line where it starts.
       std::size_t first = i;
       const auto indent_of = [&](const std::string& l) {

@@ -61,13 +61,16 @@ TEST(Claim, ModelStatesInFp32) {
 }
 
 // Volume a step in elements x (N-1)/N, k micro-steps.
-double volume(const std::string& strategy, int k) {
-  Options o;
-  o.accumulate = k;
+double volume(const std::string& strategy, const Options& o) {
   Layout l(one_unit(), o, 1, 0, true);
   double total = 0;
   for (const auto& [what, calls] : textbook(strategy, 8, o, l).calls) total += calls.volume;
   return total / (4 * P * 7 / 8);
+}
+double volume(const std::string& strategy, int k) {
+  Options o;
+  o.accumulate = k;
+  return volume(strategy, o);
 }
 
 TEST(Claim, VolumeIsThePapers) {
@@ -78,6 +81,31 @@ TEST(Claim, VolumeIsThePapers) {
     EXPECT_DOUBLE_EQ(volume("zero3", k), 3 * k);
     EXPECT_DOUBLE_EQ(volume("zero1_naive", k), 3);
     EXPECT_DOUBLE_EQ(volume("zero2_naive", k), k + 1);
+  }
+}
+
+// Of ddp's: parameters travel in bf16, gradients in that or in f32; the README's table.
+TEST(Claim, VolumeInTwoTypesIsAsCountedByHand) {
+  struct Row {
+    DType wire;
+    int k;
+    double zero1, zero2, zero3, zero1_naive, zero2_naive;
+  };
+  for (const Row& row : {Row{DType::bf16, 1, 1, 1, 1.5, 1.5, 1},
+                         {DType::bf16, 4, 1, 2.5, 6, 1.5, 2.5},
+                         {DType::f32, 1, 0.75, 0.75, 1, 1.25, 0.75},
+                         {DType::f32, 4, 0.75, 2.25, 4, 1.25, 2.25}}) {
+    Options o;
+    o.precision = precision_in(DType::bf16, row.wire);
+    o.accumulate = row.k;
+    const auto of_ddp = [&](const std::string& strategy) {
+      return volume(strategy, o) / volume("ddp", o);
+    };
+    EXPECT_DOUBLE_EQ(of_ddp("zero1"), row.zero1);
+    EXPECT_DOUBLE_EQ(of_ddp("zero2"), row.zero2);
+    EXPECT_DOUBLE_EQ(of_ddp("zero3"), row.zero3);
+    EXPECT_DOUBLE_EQ(of_ddp("zero1_naive"), row.zero1_naive);
+    EXPECT_DOUBLE_EQ(of_ddp("zero2_naive"), row.zero2_naive);
   }
 }
 
