@@ -83,6 +83,19 @@ void Claim::gathered(const Options& o) {
   hold(Tag::gathered, o.precision.parameter, peak);
 }
 
+void Claim::resident(const Precision& p) {
+  if (layout_.kept_whole() == 0) return;
+  double rest = 0;
+  for (int s = 0; s < layout_.segments(); ++s) {
+    if (!layout_[s].resident) continue;
+    rest += layout_.elements(s, Form::whole) - layout_.elements(s, Form::cut);
+    // The textbook's gathers count every parameter already.
+    if (layout_[s].trainable && !layout_.is_textbook())
+      call(Verb::all_gather, p.parameter, layout_.elements(s, Form::whole));
+  }
+  hold(Tag::parameter, p.parameter, rest, fmt::format(" + {}W(N-1)/N", size_of(p.parameter)));
+}
+
 // A gradient is whole from the first backward that writes it until `buckets - 1` others have closed
 // after it.
 void Claim::buckets(const Options& o) {

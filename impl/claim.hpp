@@ -32,7 +32,10 @@ class Claim {
   void each(std::span<const int> segments, Verb, DType, double times = 1);
   void staging(const Precision&);  // the cast on the way, where the wire type is another
   void gathered(const Options&);   // ZeRO-3: weights that come and go
-  void buckets(const Options&);    // ZeRO-2/3: whole gradients on their way
+  // ZeRO-3: small parameters that are whole though the form is cut, W elements of them; gathered
+  // once, behind their update.
+  void resident(const Precision&);
+  void buckets(const Options&);  // ZeRO-2/3: whole gradients on their way
 
  private:
   const Layout& layout_;

@@ -139,4 +139,11 @@ double Layout::elements(Form form, Which which) const {
   return total;
 }
 
+std::size_t Layout::kept_whole() const {
+  std::size_t total = 0;
+  for (const Segment& s : segments_)
+    if (s.resident) total += s.real;
+  return total;
+}
+
 }  // namespace shardmark

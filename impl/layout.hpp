@@ -83,6 +83,7 @@ class Layout {
   // For claims: elements, padding included unless textbook().
   double elements(int s, Form) const;
   double elements(Form, Which) const;
+  std::size_t kept_whole() const;  // W: parameter elements that are resident
   bool all_trainable() const { return trainable_.size() == segments_.size(); }
 
  private:

@@ -20,16 +20,20 @@ std::vector<Passes> passes_of(const Architecture& a, const Options& o) {
   return passes;
 }
 
-double flops_of(const Architecture& a, const Options& o) {
+void each_product(const Architecture& a, const Options& o,
+                  const std::function<void(const Product&)>& see) {
   const std::vector<Passes> passes = passes_of(a, o);
-  double total = 0;
   for (std::size_t u = 0; u < a.units.size(); ++u) {
-    const auto add = [&](const Product& p) { total += flops(p.shape(DType::f32)) * p.times; };
-    for (const Product& p : a.units[u].forward) add(p);
+    for (const Product& p : a.units[u].forward) see(p);
     if (!passes[u].backward) continue;
     for (const Product& p : a.units[u].backward)
-      if (p.gradient_of < 0 || !is_frozen(o, p.gradient_of)) add(p);
+      if (p.gradient_of < 0 || !is_frozen(o, p.gradient_of)) see(p);
   }
+}
+
+double flops_of(const Architecture& a, const Options& o) {
+  double total = 0;
+  each_product(a, o, [&](const Product& p) { total += flops(p.shape(DType::f32)) * p.times; });
   return total;
 }
 

@@ -2,6 +2,8 @@
 // What does a micro-batch do with each unit? Which run backward, whose activations are dropped and
 // computed again, and which read their weights a second time: from the architecture and the
 // options alone.
+#include <functional>
+
 #include "impl/architecture.hpp"
 #include "impl/options.hpp"
 
@@ -19,8 +21,11 @@ inline bool is_frozen(const Options& o, int parameter) {
   return !o.frozen.empty() && o.frozen[static_cast<std::size_t>(parameter)];
 }
 
-// Floating-point operations of one micro-batch's products, forward and backward; what is computed
-// again is not counted.
+// Every product that one micro-batch runs, forward and backward, once each; what is computed again
+// is not among them.
+void each_product(const Architecture&, const Options&,
+                  const std::function<void(const Product&)>& see);
+// Floating-point operations of these.
 double flops_of(const Architecture&, const Options&);
 
 }  // namespace shardmark

@@ -230,22 +230,22 @@ void RankRun::collect() {
   if (!training_.interface.empty()) report_.interface_mtu = mtu_of(training_.interface);
 }
 
-// With the smallest scale that is allowed there is nothing left to try.
+// With the smallest scale that is allowed there is nothing left to try. A step that overflowed in
+// between is made good by those behind it; the last one is not.
 void RankRun::check_loss_scale() {
-  const auto& scaling = options_.precision.loss_scaling;
-  for (std::size_t i = 0; i < report_.loss_scale.size(); ++i) {
-    const float floor = scaling->floor;
-    if (std::isfinite(report_.norm_before[i]) || report_.loss_scale[i] > floor) continue;
-    world_.activity().step = static_cast<int>(i);
-    throw Error(
-        fmt::format("the loss scale has fallen to its floor, {}, and gradients still are not "
-                    "finite in f16: train in bf16 or fp32, or with a lower learning rate",
-                    floor));
-  }
+  if (report_.loss_scale.empty() || std::isfinite(report_.norm_before.back())) return;
+  const float floor = options_.precision.loss_scaling->floor;
+  if (report_.loss_scale.back() > floor) return;
+  world_.activity().step = options_.steps - 1;
+  throw Error(
+      fmt::format("the loss scale is at its floor, {}, and gradients still are not finite in f16 "
+                  "({} of {} steps were skipped): train in bf16 or fp32, or with a lower learning "
+                  "rate",
+                  floor, report_.skipped_steps, report_.loss_scale.size()));
 }
 
-// A hash over every parameter as fp32, one after another; what is not stored has none. all: where
-// they are kept too.
+// A hash over the hashes of all parameters as fp32, in order; what is not stored has none. all:
+// where they are kept too.
 std::uint64_t RankRun::read(const State& state, std::vector<float>* all) {
   const std::vector<Parameter>& parameters = job_.architecture.parameters;
   std::vector<std::size_t> at(1, 0);
@@ -276,15 +276,11 @@ void RankRun::rate_products() {
   using Shape = std::tuple<std::size_t, std::size_t, std::size_t, bool, bool, bool, bool, bool>;
   std::map<Shape, double> known;
   world_.gather("");
-  for (const Unit& u : job_.architecture.units)
-    for (const auto* products : {&u.forward, &u.backward})
-      for (const Product& p : *products) {
-        double& ns = known[{p.m, p.n, p.k, p.ta, p.tb, p.adds, p.bias, p.residual}];
-        if (p.gradient_of >= 0 && is_frozen(options_, p.gradient_of)) continue;
-        if (ns == 0)
-          ns = product_ns(p.shape(options_.precision.parameter), training_.threads_per_rank);
-        report_.products_ns += ns * p.times * options_.accumulate;
-      }
+  each_product(job_.architecture, options_, [&](const Product& p) {
+    double& ns = known[{p.m, p.n, p.k, p.ta, p.tb, p.adds, p.bias, p.residual}];
+    if (ns == 0) ns = product_ns(p.shape(options_.precision.parameter), training_.threads_per_rank);
+    report_.products_ns += ns * p.times * options_.accumulate;
+  });
 }
 
 }  // namespace shardmark

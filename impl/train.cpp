@@ -119,6 +119,7 @@ Claims claims_of(const Training& given) {
   for (const auto& [what, c] : textbook.calls) out.textbook_calls[what] = {c.payload, c.volume};
   out.parameters = a.parameter_count();
   out.trainable = static_cast<std::size_t>(ideal.elements(Form::whole, Which::trainable));
+  out.kept_whole = layout.kept_whole();
   out.padding_elements =
       static_cast<std::size_t>(layout.elements(Form::whole, Which::all)) - out.parameters;
   return out;

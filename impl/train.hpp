@@ -80,7 +80,8 @@ struct Claims {                            // what the formulas say, per rank
   };
   std::map<Called, TextbookTraffic> textbook_calls;
   std::map<Tag, std::string> formula;  // "4P", "8P/N": the textbook formula of each model state
-  std::size_t parameters = 0, trainable = 0;  // P
+  std::size_t parameters = 0, trainable = 0;  // P, T
+  std::size_t kept_whole = 0;                 // W: of zero3, parameters that stay whole
   std::size_t padding_elements = 0;           // of the layout, whole
 };
 

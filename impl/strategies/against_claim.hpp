@@ -16,7 +16,7 @@ inline std::vector<std::uint8_t> some_text() {
   return bytes;
 }
 
-// Every step of every rank; the first differences as lines, empty where there is none.
+// Every step of every rank; the differences as lines, empty where there is none.
 inline std::string against_claim(const Training& t, const TrainingReport& r) {
   std::string wrong;
   for (std::size_t rank = 0; rank < r.ranks.size(); ++rank) {

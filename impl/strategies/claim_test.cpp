@@ -109,6 +109,22 @@ TEST(Claim, VolumeInTwoTypesIsAsCountedByHand) {
   }
 }
 
+// Of 1000 elements 40 stay whole on 4 ranks: 960 / 4 + 40, and the paper's volume as ever.
+TEST(Claim, WhatStaysWholeIsInTheFormulaOfZero3) {
+  Architecture a;
+  a.parameters = {{"w", 960, {}}, {"b", 40, {}}};
+  a.units.push_back({});
+  a.units[0].uses = {0, 1};
+  Options o = mixed();
+  o.persist_below = 100;
+  const Layout layout(a, o, 4, 0, true), l = layout.textbook();
+  const Claim c = strategies().at("zero3").claim(l, o);
+  EXPECT_EQ(l.kept_whole(), 40u);
+  EXPECT_EQ(c.formula.at(Tag::parameter), "2P/N + 2W(N-1)/N");
+  EXPECT_DOUBLE_EQ(c.bytes.at({Tag::parameter, DType::bf16}), 2 * (960 / 4 + 40));
+  EXPECT_DOUBLE_EQ(c.calls.at({Verb::all_gather, DType::bf16}).payload, 2 * 2 * 1000);
+}
+
 TEST(Claim, FormulasAreSpelledOut) {
   Layout l(one_unit(), {}, 1, 0, true);
   const Claim c = textbook("zero2", 8, mixed(), l);

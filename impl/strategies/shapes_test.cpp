@@ -96,13 +96,14 @@ std::vector<float> read(Rank& r, const Layout& l, const State& s, const Architec
 }
 
 std::string against(const Claim& claim, const MemoryLedger& held) {
+  std::map<Held, std::pair<double, double>> both;  // measured, claimed
+  for (const auto& [what, bytes] : held.peaks()) both[what].first = static_cast<double>(bytes);
+  for (const auto& [what, bytes] : claim.bytes) both[what].second = bytes;
   std::string wrong;
-  for (const auto& [what, bytes] : held.peaks()) {
-    const double claimed = claim.bytes.contains(what) ? claim.bytes.at(what) : 0;
-    if (static_cast<double>(bytes) != claimed)
-      wrong += fmt::format(" {} {}: claimed {} measured {}", name(what.first), name(what.second),
-                           claimed, bytes);
-  }
+  for (const auto& [what, bytes] : both)
+    if (bytes.first != bytes.second)
+      wrong += fmt::format(" {} {}: measured {} claimed {}", name(what.first), name(what.second),
+                           bytes.first, bytes.second);
   return wrong;
 }
 

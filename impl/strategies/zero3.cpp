@@ -18,13 +18,7 @@ class Zero3 final : public Strategy {
     Claim c(l);
     const Precision& p = o.precision;
     c.hold(Tag::parameter, p.parameter, Form::cut, Which::all);
-    double resident = 0;  // what is resident is whole, and gathered once behind its update
-    for (int s = 0; s < l.segments(); ++s) {
-      if (!l[s].resident) continue;
-      resident += l.elements(s, Form::whole) - l.elements(s, Form::cut);
-      if (l[s].trainable) c.call(Verb::all_gather, p.parameter, l.elements(s, Form::whole));
-    }
-    if (resident > 0) c.hold(Tag::parameter, p.parameter, resident, " + what is kept whole");
+    c.resident(p);
     c.hold(Tag::gradient, p.gradient, Form::cut, Which::trainable);
     c.adam(p, Form::cut);
     c.gathered(o);  // twice a micro-batch, less what stays across the turn
