@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/cpu/math.hpp"
 #include "profilers/timeline.hpp"
 
 namespace shardmark {
@@ -68,15 +69,22 @@ std::function<void()> HostCommunicator::doing(Verb verb, int label, std::functio
   };
 }
 
+Reduce::Op HostCommunicator::divided_first(View whole, Reduce::Op op) const {
+  if (!sums_travel_ || !whole || whole.dtype() != DType::f16 || op != Reduce::Op::mean) return op;
+  const ConstView own[] = {whole};
+  cpu::reduce_ranks(own, whole, 1.0 / ranks());
+  return Reduce::Op::sum;
+}
+
 void HostCommunicator::do_all_reduce(View inout, Reduce::Op op, int label) {
   device().comm().run(Transfer{inout, inout, {}, 0, doing(Verb::all_reduce, label, [=, this] {
-                                 all_reduce_here(inout, op);
+                                 all_reduce_here(inout, divided_first(inout, op));
                                })});
 }
 
 void HostCommunicator::do_reduce_scatter(View whole, View mine, Reduce::Op op, int label) {
   device().comm().run(Transfer{whole, mine, whole, 0, doing(Verb::reduce_scatter, label, [=, this] {
-                                 reduce_scatter_here(whole, mine, op);
+                                 reduce_scatter_here(whole, mine, divided_first(whole, op));
                                })});
 }
 

@@ -31,7 +31,9 @@ class Wait {
 class HostCommunicator : public Communicator {
  public:
   HostCommunicator(Device& d, World& w, Collectives made_by)
-      : Communicator(d, w.size(), w.rank(), made_by), world_(w) {}
+      : Communicator(d, w.size(), w.rank(), made_by),
+        world_(w),
+        sums_travel_(made_by != Collectives::memory) {}
 
  protected:
   // On the thread of the communication queue, in the order of all ranks.
@@ -45,8 +47,12 @@ class HostCommunicator : public Communicator {
   void do_reduce_scatter(View whole, View mine, Reduce::Op, int label) final;
   void do_all_gather(ConstView mine, View whole, int label) final;
   std::function<void()> doing(Verb, int label, std::function<void()>);
+  // Sums that travel in f16 may overflow where their mean does not: there 1/N comes first, and what
+  // is left to do is a sum. A power of two costs nothing, another N one more rounding.
+  Reduce::Op divided_first(View whole, Reduce::Op) const;
 
   World& world_;
+  bool sums_travel_;  // of some ranks, on to the next; else all are added in f32 at once
 };
 
 }  // namespace shardmark

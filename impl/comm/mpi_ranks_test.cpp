@@ -158,6 +158,27 @@ TEST(Mpi, AddsTwoByteNumbers) {
   });
 }
 
+TEST(Mpi, TrainsInTwoBytesAsThreadRanksDo) {
+  on_groups([](mpi::Group& g) {
+    for (const DType type : {DType::bf16, DType::f16})
+      for (const char* strategy : {"ddp", "zero2", "zero3"}) {
+        Training t = tiny(strategy, g.size());
+        t.options.precision = precision_in(type, type);
+        t.options.accumulate = 2, t.options.recompute = Recompute::unit;
+        const TrainingReport threads = train(t), processes = train(t, g);
+        t.options.collectives = Collectives::library;
+        const TrainingReport library = train(t, g);
+        for (std::size_t r = 0; r < threads.ranks.size(); ++r) {
+          EXPECT_EQ(threads.ranks[r].parameter_hash, processes.ranks[r].parameter_hash);
+          EXPECT_EQ(threads.ranks[r].loss, processes.ranks[r].loss);
+          EXPECT_EQ(threads.ranks[r].loss_scale, processes.ranks[r].loss_scale);
+          for (std::size_t i = 0; i < threads.ranks[r].loss.size(); ++i)
+            EXPECT_NEAR(library.ranks[r].loss[i] / threads.ranks[r].loss[i], 1, 5e-3);
+        }
+      }
+  });
+}
+
 TEST(Mpi, TheLibraryTrainsTheSameModelUpToRounding) {
   on_groups([](mpi::Group& g) {
     Training t = tiny("zero1", g.size());

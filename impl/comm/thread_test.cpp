@@ -112,6 +112,22 @@ TEST_P(Threads, TwoByteNumbersTravelAndAdd) {
       });
 }
 
+// Four times 25,000 is more than f16 holds, and their mean is not.
+TEST(TwoBytes, AMeanDoesNotOverflowOnItsWay) {
+  for (const ThreadRanks& how : ways(4))
+    on_all_ranks(how, [&](const Rank& g) {
+      const Buffer whole = filled(g, 64), mine = filled(g, 16), all = filled(g, 64);
+      for (const View v : {whole.view(), all.view()})
+        for (float& x : v.host<float>()) x = 25'000;
+      const Reduce mean{Reduce::Op::mean, DType::f16};
+      (void)g.comm.reduce_scatter(whole.view(), mine.view(), mean, 0, Event::none());
+      (void)g.comm.all_reduce(all.view(), mean, 0, Event::none());
+      g.device.drain();
+      for (const View v : {mine.view(), all.view()})
+        for (const float x : v.host<float>()) ASSERT_NEAR(x, 25'000, 16);  // f16's step there
+    });
+}
+
 // 1 and three times a quarter of the last place behind it. One rounding at the end gives the next
 // number; on the ring each hop rounds, and the quarters are lost where the 1 comes before them.
 TEST(TwoBytes, AreRoundedOnceInMemoryAndAtEachHopOfARing) {

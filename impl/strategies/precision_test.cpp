@@ -5,8 +5,8 @@
 
 #include <cmath>
 
+#include "impl/strategies/against_claim.hpp"
 #include "impl/strategies/strategy.hpp"
-#include "impl/train.hpp"
 
 namespace shardmark {
 namespace {
@@ -17,18 +17,16 @@ Training tiny(const std::string& strategy, int ranks, DType type, DType wire) {
   t.batch = 2, t.sequence = 8, t.warmup = 1, t.steps = 3;
   t.options.precision = precision_in(type, wire);
   t.options.bucket_elements = 600, t.options.clip = 0.5, t.options.adam.lr = 0.01f;
-  for (int i = 0; i < 4000; ++i)
-    t.corpus.push_back(static_cast<std::uint8_t>(32 + (i * i / 7 + i % 13 * 5) % 90));
+  t.corpus = some_text();
   t.keep_parameters = true, t.comm_timeout_s = 20;
   return t;
 }
 
-// Where the norm's squares are added in another order the coefficient may differ in its last bit,
-// and a 2-byte weight is then rounded the other way: so the f32 weights are what must agree.
 void expect_same(const TrainingReport& a, const TrainingReport& b, const std::string& what) {
   for (std::size_t r = 0; r < b.ranks.size(); ++r) {
     EXPECT_EQ(b.ranks[0].parameters, b.ranks[r].parameters) << what << ", rank " << r;
     EXPECT_EQ(b.ranks[0].masters, b.ranks[r].masters) << what << ", rank " << r;
+    EXPECT_EQ(a.ranks[0].parameters, b.ranks[r].parameters) << what << ", rank " << r;
     EXPECT_EQ(a.ranks[0].masters, b.ranks[r].masters) << what << ", rank " << r;
     EXPECT_EQ(a.ranks[r].loss, b.ranks[r].loss) << what << ", rank " << r;
     EXPECT_EQ(a.ranks[0].loss_scale, b.ranks[r].loss_scale) << what << ", rank " << r;
@@ -44,15 +42,17 @@ class TwoBytes : public testing::TestWithParam<std::string> {};
 
 TEST_P(TwoBytes, EveryStrategyGivesDdpsBits) {
   for (const auto& [type, wire] : types)
-    for (const int ranks : {1, 2, 3, 8}) {
+    for (const int ranks : {1, 2, 3, 4, 5, 7, 8}) {
       const TrainingReport ddp = train(tiny("ddp", ranks, type, wire));
       ASSERT_EQ(ddp.ranks[0].masters.size(), ddp.ranks[0].parameters.size());
       for (const bool overlap : {false, true}) {
         Training t = tiny(GetParam(), ranks, type, wire);
         t.overlap = overlap;
+        const TrainingReport r = train(t);
         expect_same(
-            ddp, train(t),
+            ddp, r,
             fmt::format("{} in {} N={} overlap {}", t.strategy, name(type), ranks, overlap));
+        EXPECT_EQ(against_claim(t, r), "");
       }
     }
 }
@@ -67,6 +67,44 @@ TEST_P(TwoBytes, MicroStepsAddUpAlikeAndRecomputingChangesNothing) {
       t.options.recompute = recompute;
       expect_same(train(same), train(t), fmt::format("{} in {} k=2", t.strategy, name(type)));
     }
+}
+
+TEST_P(TwoBytes, EveryBucketSizeGivesTheSameBits) {
+  for (const auto& [type, wire] : types) {
+    Training t = tiny(GetParam(), 3, type, wire);
+    t.options.clip = 0;  // a norm is added up by segments
+    const TrainingReport first = train(t);
+    for (const std::size_t bucket : {std::size_t{0}, std::size_t{1}, std::size_t{1'000'000}}) {
+      t.options.bucket_elements = bucket;
+      const TrainingReport r = train(t);
+      expect_same(first, r, fmt::format("{} bucket {}", t.strategy, bucket));
+      EXPECT_EQ(against_claim(t, r), "");
+    }
+  }
+}
+
+// Sums of 2-byte numbers are rounded at every hop of a ring, and another time where one rank has the
+// whole batch: near each other, and the same on every rank.
+TEST_P(TwoBytes, OnARingOrOnOneRankItIsTheSameUpToRounding) {
+  for (const auto& [type, wire] : types) {
+    const TrainingReport memory = train(tiny(GetParam(), 4, type, wire));
+    Training ring = tiny(GetParam(), 4, type, wire), one = tiny("ddp", 1, type, wire);
+    ring.options.collectives = Collectives::ring;
+    one.batch = 8;
+    const TrainingReport r = train(ring), whole = train(one);
+    EXPECT_EQ(against_claim(ring, r), "");
+    for (std::size_t step = 0; step < memory.ranks[0].loss.size(); ++step) {
+      double loss = 0;
+      for (std::size_t rank = 0; rank < 4; ++rank) {
+        EXPECT_EQ(r.ranks[rank].masters, r.ranks[0].masters);
+        EXPECT_NEAR(r.ranks[rank].loss[step] / memory.ranks[rank].loss[step], 1, 5e-3);
+        loss += memory.ranks[rank].loss[step] / 4;
+      }
+      EXPECT_NEAR(loss / whole.ranks[0].loss[step], 1, 2e-3) << name(type) << step;
+      EXPECT_NEAR(memory.ranks[0].norm_before[step] / whole.ranks[0].norm_before[step], 1, 2e-2);
+      EXPECT_NEAR(memory.ranks[0].norm_before[step] / r.ranks[0].norm_before[step], 1, 2e-2);
+    }
+  }
 }
 
 // A weight is its master, rounded; and the loss follows that of fp32.
