@@ -34,8 +34,8 @@ class Optimizer {
 };
 
 // The norm of the mean gradient over all parameters, squares summed in double. Sums run over one
-// rank's parts at a time and then over ranks in order, however the gradient is kept: so the
-// coefficient is the same bit for bit.
+// rank's parts at a time and then over ranks in order, however the gradient is kept: so strategies
+// differ at most by the order in which segments of other sizes are added, which double hides.
 class GlobalNorm {
  public:
   GlobalNorm(Rank&, const Layout&, const Options&);
