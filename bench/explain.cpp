@@ -252,7 +252,7 @@ std::string resident_section(const json& r) {
 std::string checks_section(const json& r) {
   std::string text = "CHECKS\n\n";
   for (const char* check : {"bytes_exact", "traffic_exact", "moved_agrees", "ranks_agree",
-                            "nothing_left", "norms_agree", "loss_finite"}) {
+                            "nothing_left", "norms_agree", "loss_finite", "trained"}) {
     const json& value = r["checks"].value(check, json());
     text += wrapped(value == true ? fmt::format("  {:14} yes", check)
                     : value == false

@@ -140,7 +140,7 @@ json training_of(const TrainingReport& r) {
       loss[i] += rank.loss[i] / static_cast<double>(r.ranks.size());
   json skipped = json::array();
   for (std::size_t i = 0; i < first.norm_before.size(); ++i)
-    if (!std::isfinite(first.norm_before[i])) skipped.push_back(i);
+    if (was_skipped(r, i)) skipped.push_back(i);
   json out = {{"loss", numbers(loss)},
               {"skipped_steps", first.skipped_steps},
               {"skipped_at", skipped},

@@ -41,6 +41,25 @@ TEST(measured_options, skipped_steps_have_their_numbers_and_scales) {
   EXPECT_EQ(s["norm_before"], (json{nullptr, 5.0, 5.0, nullptr, 5.0, 5.0}));
 }
 
+// The steps that were made take 20 to 40; the skipped ones, which would shift the median, less.
+TEST(measured_options, skipped_steps_are_in_no_median) {
+  TrainingReport r = report();
+  RankReport& rank = r.ranks[0];
+  for (std::size_t i = 0; i < 6; ++i) rank.steps[i].step_ns = 1;
+  rank.steps[3].step_ns = 40, rank.steps[4].step_ns = 30, rank.steps[5].step_ns = 20;
+  rank.norm_before[2] = std::numeric_limits<double>::quiet_NaN();
+  json s = sections_of(training(), r);
+  EXPECT_EQ(s["time"]["median"]["step_ns"], 30);
+  EXPECT_EQ(s["time"]["step_ns"], (json{1, 40, 30, 20}));
+  EXPECT_EQ(s["checks"]["trained"], true);
+  rank.norm_before.assign(6, std::numeric_limits<double>::infinity());
+  s = sections_of(training(), r);
+  EXPECT_EQ(s["time"]["median"]["step_ns"], 20);
+  EXPECT_EQ(s["checks"]["trained"], false);
+  EXPECT_EQ(s["checks"]["trained_reason"],
+            "all 4 measured steps were skipped, since their gradients were not finite");
+}
+
 // Who makes the sums decides where they are rounded, and where the mean is taken.
 TEST(measured_options, says_how_gradients_are_summed) {
   Training t = training();
