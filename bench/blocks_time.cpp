@@ -49,9 +49,9 @@ std::string skipped_mark(const Row& row, Notes& notes) {
     steps += (*record)["time"]["step_ns"].size();
   }
   if (skipped == 0) return "";
-  return notes.mark(fmt::format(
-      "{} of {} measured steps were skipped: gradients were not finite{}", skipped, steps,
-      skipped == steps ? "; nothing was trained" : "; times are of the others"));
+  return notes.mark(
+      fmt::format("{} of {} measured steps were skipped: gradients were not finite{}", skipped,
+                  steps, skipped == steps ? "; nothing was trained" : "; times are of the others"));
 }
 
 // What other cells contradict: a mark a check, with the first of its sentences.
@@ -82,7 +82,8 @@ std::string time_block(const Group& group, Notes& notes, std::size_t columns) {
 
   Block block{header("TIME, ms", both, rest), both ? 2u : 1u, {}};
   for (const Row& row : group.rows) {
-    Cells cells = labels(row, both, crowded_mark(row) + failure_marks(row, notes) + skipped_mark(row, notes));
+    Cells cells =
+        labels(row, both, crowded_mark(row) + failure_marks(row, notes) + skipped_mark(row, notes));
     const Row* ddp = group.find("ddp", row.overlap);
     const bool alike = ddp && ddp != &row && indistinct(row, *ddp);
     cells.push_back(!row.shown ? (some_failed(row) ? "failed" : "skipped")

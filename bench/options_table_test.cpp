@@ -117,8 +117,9 @@ TEST(OptionsTable, skipped_steps_have_a_footnote) {
   EXPECT_FALSE(has(table(records), "skipped"));
   records[0]["training"]["skipped_at"] = {0, 2, 5};
   const std::string text = table(records, 200);
-  EXPECT_TRUE(has(text, "¹ 2 of 4 measured steps were skipped: gradients were not finite; times "
-                        "are of the others"))
+  EXPECT_TRUE(has(text,
+                  "¹ 2 of 4 measured steps were skipped: gradients were not finite; times "
+                  "are of the others"))
       << text;
   EXPECT_FALSE(example::row(text, "TIME", "ddp¹").empty()) << text;
   EXPECT_FALSE(example::row(text, "TIME", "zero1").empty()) << text;
