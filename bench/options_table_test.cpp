@@ -4,6 +4,7 @@
 #include "bench/example_records.hpp"
 #include "bench/explain.hpp"
 #include "bench/table.hpp"
+#include "bench/text.hpp"
 
 namespace shardmark {
 namespace {
@@ -89,6 +90,15 @@ TEST(OptionsTable, a_config_has_its_name) {
   EXPECT_TRUE(has(text, "\nsmollm-135m on bytes  ·  2 ranks")) << text;
   EXPECT_FALSE(has(text, "llama:layers")) << text;
   EXPECT_TRUE(has(explain(with({long_form})[0]), "smollm-135m is llama:layers=30")) << text;
+}
+
+TEST(OptionsTable, two_configs_of_one_name_are_told_apart) {
+  const json one = {{"model", "llama:layers=1"}, {"config", "tiny"}, {"vocab", "config"}};
+  json other = one;
+  other["model"] = "llama:layers=2";
+  const std::string text = table(with({one, other}), 400);
+  EXPECT_TRUE(has(text, "\ntiny~" + short_hash("llama:layers=1") + "  ·  2 ranks")) << text;
+  EXPECT_TRUE(has(text, "\ntiny~" + short_hash("llama:layers=2") + "  ·  2 ranks")) << text;
 }
 
 TEST(OptionsTable, recomputing_has_a_column_where_it_took_time) {
