@@ -94,6 +94,7 @@ void check_precision(const Cell&);
 std::string wire_misfit(const Cell&);
 // fp32, bf16 or fp16.
 DType dtype_named(const std::string&);
+std::string type_word(DType);  // the same word, of one of these
 // By parameter number: which of these names match one of the patterns, as a shell matches files;
 // empty without patterns. Throws InputError: a pattern that matches nothing, or nothing left that
 // learns.

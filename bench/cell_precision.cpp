@@ -13,6 +13,10 @@ DType dtype_named(const std::string& type) {
   return type == "bf16" ? DType::bf16 : type == "fp16" ? DType::f16 : DType::f32;
 }
 
+std::string type_word(DType t) {
+  return t == DType::bf16 ? "bf16" : t == DType::f16 ? "fp16" : "fp32";
+}
+
 std::string wire_misfit(const Cell& c) {
   if (c.reduce_dtype == c.precision || c.reduce_dtype == "fp32") return "";
   if (c.precision != "fp32")

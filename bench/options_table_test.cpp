@@ -104,6 +104,7 @@ TEST(OptionsTable, two_configs_of_one_name_are_told_apart) {
 TEST(OptionsTable, recomputing_has_a_column_where_it_took_time) {
   json r = record_of("ddp", false, 1, 30);
   EXPECT_FALSE(has(table({r}, 200), "recompute"));
+  EXPECT_TRUE(has(table({r}, 200), "textbook: the formula of P, T (trained) and N alone"));
   EXPECT_FALSE(has(explain(r), "recompute"));
   // 2 of the 20 ms of forward and backward.
   json& m = r["time"]["median"];
@@ -118,6 +119,7 @@ TEST(OptionsTable, recomputing_has_a_column_where_it_took_time) {
   for (std::size_t i = 2; i < 9; ++i) sum += std::stod(words[i]);
   EXPECT_NEAR(sum, 30, 0.4) << text;
   EXPECT_TRUE(has(text, "step = forward + recompute + backward")) << text;
+  EXPECT_TRUE(has(text, "same process; recompute's time is not in it. comm. %")) << text;
   EXPECT_TRUE(has(explain(r), "recompute")) << explain(r);
 }
 
@@ -155,7 +157,8 @@ TEST(OptionsExplain, says_options_scales_and_sums) {
   r["training"]["skipped_steps"] = 2;
   r["training"]["skipped_at"] = {0, 3};
   r["traffic"]["reduction"] = {
-      {"dtype", "f32"}, {"accumulates_in", "f32 in order"}, {"mean_applied", "last"}};
+      {"dtype", "fp32"},   {"accumulates_in", "fp32 in order"}, {"mean_applied", "last"},
+      {"kept_in", "fp16"}, {"micro_steps", "added here"},       {"overflow", "some overflow"}};
   std::string text = explain(r);
   for (std::size_t at = 0; (at = text.find("\n  ", at)) != std::string::npos;) text[at] = ' ';
   for (const char* part :
@@ -163,11 +166,18 @@ TEST(OptionsExplain, says_options_scales_and_sums) {
         "activations computed again", "weights gathered again at the turn to backward",
         "parameters of fewer than 100 elements whole", "frozen: wte, wpe",
         "loss scale  65536 32768", "skipped steps 2 (at 0, 3)",
-        "gradients travel in f32 and are added in f32 in order; 1/N is applied last."})
+        "gradients travel in fp32 and are added in fp32 in order; 1/N is applied last;",
+        "in fp16; micro-steps: added here; some overflow."})
     EXPECT_TRUE(has(text, part)) << part << "\n" << text;
   EXPECT_TRUE(has(explain(record_of("ddp", false, 1, 30)), "\nin fp32\n"));
   r["bytes"]["trainable"] = 600'000;
   EXPECT_TRUE(has(explain(r), "P = 694,272   T = 600,000   N = 2")) << explain(r);
+  r["bytes"]["kept_whole"] = 1'000;
+  r["bytes"]["held"][0]["formula"] = "2P/N + 2W(N-1)/N";
+  text = explain(r);
+  EXPECT_TRUE(has(text, "W = 1,000: the elements")) << text;
+  for (const std::string& line : example::lines_of(text.substr(text.find('\n') + 1)))
+    EXPECT_LE(line.size(), 100u) << line;
 }
 
 }  // namespace
