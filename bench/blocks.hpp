@@ -54,6 +54,8 @@ std::string number_or_why(const nlohmann::json& in, const char* key, Notes&, std
 // this group's times are written.
 double part_ms(const Row&, const std::string& part);
 int decimals_of_ms(const Group&);
+// Which of the record's measured steps changed nothing, counted from the first of them.
+std::vector<std::size_t> skipped_steps(const nlohmann::json& record);
 // The witness that is furthest from the accounting: interface, transport; empty where nobody
 // counted.
 std::string witness_of(const nlohmann::json& record);

@@ -10,20 +10,32 @@ using nlohmann::json;
 
 namespace {
 
-// Of all steps and rounds, the median; none where nobody knows how long it was. Steps are few and
+// Of all steps and rounds but skipped steps, the median; none where nobody knows how long it was. Steps are few and
 // a transfer is short: one step alone would say less.
 std::optional<double> transfer_ms(const Row& row) {
   std::vector<double> all;
   for (const json* record : row.ok) {
     const json& samples = (*record)["time"]["samples"][0]["transfer_ns"];
     if (!samples.is_array()) return std::nullopt;
-    for (const json& ns : samples) all.push_back(ns.get<double>() * 1e-6);
+    const auto skipped = skipped_steps(*record);
+    const bool none_whole = skipped.size() == samples.size();
+    for (std::size_t i = 0; i < samples.size(); ++i)
+      if (none_whole || std::find(skipped.begin(), skipped.end(), i) == skipped.end())
+        all.push_back(samples[i].get<double>() * 1e-6);
   }
   std::sort(all.begin(), all.end());
   return all.empty() ? std::nullopt : std::optional(all[(all.size() - 1) / 2]);
 }
 
 }  // namespace
+
+std::vector<std::size_t> skipped_steps(const json& record) {
+  std::vector<std::size_t> measured;
+  const auto warmup = record["time"]["warmup_steps_dropped"].get<std::size_t>();
+  for (const std::size_t step : record["training"].value("skipped_at", std::vector<std::size_t>()))
+    if (step >= warmup) measured.push_back(step - warmup);
+  return measured;
+}
 
 double part_ms(const Row& row, const std::string& part) {
   return (*row.shown)["time"]["median"][part + "_ns"].get<double>() * 1e-6;

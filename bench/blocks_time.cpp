@@ -42,6 +42,18 @@ std::string failure_marks(const Row& row, Notes& notes) {
   return marks;
 }
 
+std::string skipped_mark(const Row& row, Notes& notes) {
+  std::size_t skipped = 0, steps = 0;
+  for (const json* record : row.ok) {
+    skipped += skipped_steps(*record).size();
+    steps += (*record)["time"]["step_ns"].size();
+  }
+  if (skipped == 0) return "";
+  return notes.mark(
+      fmt::format("{} of {} measured steps were skipped: gradients were not finite{}", skipped,
+                  steps, skipped == steps ? "; nothing was trained" : "; times are of the others"));
+}
+
 // What other cells contradict: a mark a check, with the first of its sentences.
 std::string finding_marks(const Row& row, const std::vector<Finding>& findings, Notes& notes) {
   std::string marks;
@@ -70,7 +82,8 @@ std::string time_block(const Group& group, Notes& notes, std::size_t columns) {
 
   Block block{header("TIME, ms", both, rest), both ? 2u : 1u, {}};
   for (const Row& row : group.rows) {
-    Cells cells = labels(row, both, crowded_mark(row) + failure_marks(row, notes));
+    Cells cells =
+        labels(row, both, crowded_mark(row) + failure_marks(row, notes) + skipped_mark(row, notes));
     const Row* ddp = group.find("ddp", row.overlap);
     const bool alike = ddp && ddp != &row && indistinct(row, *ddp);
     cells.push_back(!row.shown ? (some_failed(row) ? "failed" : "skipped")
@@ -114,7 +127,7 @@ std::string rates_block(const Group& group, const std::vector<Finding>& findings
     const std::string failed =
         check_marks(row,
                     {"bytes_exact", "traffic_exact", "moved_agrees", "ranks_agree", "nothing_left",
-                     "norms_agree", "loss_finite"},
+                     "norms_agree", "loss_finite", "trained"},
                     notes) +
         finding_marks(row, findings, notes);
     values.emplace_back(failed.empty() ? "ok" : "FAILED");

@@ -67,7 +67,7 @@ std::string data_text(const std::vector<std::string>& files) {
   for (const std::string& f : files) names.push_back(std::filesystem::path(f).filename().string());
   const std::string all = join(names, "+");
   const std::string paths = join(files, "+");
-  return all == paths ? all : all + "~" + hex16(fnv1a64(paths)).substr(0, 4);
+  return all == paths ? all : all + "~" + short_hash(paths);
 }
 
 // Free text as a part of an id: itself where that is one word, else its first and a hash of all.
@@ -79,14 +79,12 @@ std::string short_text(const std::string& text) {
     if (!plain && !kept.empty() && kept.back() != '-') kept += '-';
   }
   if (kept == text) return text;
-  return kept.substr(0, std::min<std::size_t>(24, kept.find('-'))) + "~" +
-         hex16(fnv1a64(text)).substr(0, 4);
+  return kept.substr(0, std::min<std::size_t>(24, kept.find('-'))) + "~" + short_hash(text);
 }
 
 // A config's name alone would hide what is in it, and which vocabulary it got.
 std::string model_text(const Cell& c) {
-  return c.config.empty() ? c.model
-                          : short_text(c.config) + "~" + hex16(fnv1a64(c.model)).substr(0, 4);
+  return c.config.empty() ? c.model : short_text(c.config) + "~" + short_hash(c.model);
 }
 
 // A file is not typed by flags, so their bounds have not been looked at: they are the same ones.
@@ -108,7 +106,6 @@ void check_bounds(const Cell& c) {
       {"precision", c.precision},
       {"reduce_dtype", c.reduce_dtype},
       {"recompute", c.recompute},
-      {"vocab", c.vocab},
       {"all_reduce", c.all_reduce},
       {"device", c.device},
       {"comm", c.comm},
@@ -116,6 +113,7 @@ void check_bounds(const Cell& c) {
       {"link", c.link},
       {"timeout_s", fmt::to_string(c.timeout_s)},
       {"comm_timeout_s", fmt::to_string(c.comm_timeout_s)}};
+  if (c.vocab != "own") values.emplace_back("vocab", c.vocab);
   if (c.loss_scale != 0) values.emplace_back("loss_scale", fmt::to_string(c.loss_scale));
   if (c.loss_scale_window != 0)
     values.emplace_back("loss_scale_window", fmt::to_string(c.loss_scale_window));
@@ -132,6 +130,14 @@ void check_bounds(const Cell& c) {
     throw InputError(
         fmt::format("a cell's \"bucket_bytes\" is {}, but must be 0 (a layer's) or from 4 to {}.",
                     c.bucket_bytes, most));
+}
+
+// A cell written before there were these computed what their defaults say, so that a run can go on.
+bool came_with_precision(std::string_view key) {
+  for (const char* k : {"keep_last", "persist_below", "precision", "reduce_dtype", "loss_scale",
+                        "loss_scale_window", "recompute", "freeze", "vocab", "config"})
+    if (key == k) return true;
+  return false;
 }
 
 // JSON's own conversions would make 1.5 ranks 1, true 1, and -1 bytes 2^64 - 1.
@@ -227,10 +233,12 @@ json to_json(const Cell& c) {
 Cell cell_from_json(const json& from) {
   if (!from.is_object()) throw InputError("a cell must be a JSON object.");
   Cell c;
+  const bool older = !from.contains("precision");
   std::vector<std::string> keys = {"id", "memory_limit_bytes", "memory_limit_bytes_reason"};
   each_field(c, [&](const char* key, auto& value) {
     keys.emplace_back(key);
     const auto it = from.find(key);
+    if (it == from.end() && older && came_with_precision(key)) return;
     if (it == from.end()) throw InputError(fmt::format("a cell lacks the key \"{}\".", key));
     try {
       if (!right_type<std::decay_t<decltype(value)>>(*it)) throw InputError("");

@@ -1,6 +1,7 @@
 #pragma once
 // What is one configuration, with no default left implicit, and what is it called? A cell goes to
 // its own process as JSON and comes back inside of its record.
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -43,7 +44,7 @@ struct Cell {
   std::int64_t loss_scale_window = 0;  // 0 and 0 wherever nothing is scaled, which is all but fp16
   std::string recompute = "none";      // or unit: activations are computed again for backward
   std::vector<std::string> freeze;     // patterns of the names of parameters that do not learn
-  std::string vocab = "bytes";         // or config: as the model's config.json says
+  std::string vocab = "own";           // the model's; of a config.json config (its) or bytes (256)
   std::string config;                  // its name; empty: the model came from none
   std::uint64_t memory_limit_bytes = 0;  // 0: none
   double timeout_s = 600, comm_timeout_s = 60;
@@ -72,6 +73,7 @@ struct Text {
   std::string name;
   std::vector<std::uint8_t> bytes;
   std::uint64_t hash = 0;
+  std::uint8_t largest() const { return bytes.empty() ? 0 : *std::ranges::max_element(bytes); }
 };
 // All files one after another; the built-in corpus where there are none. Throws InputError:
 // missing, empty, unreadable.
@@ -80,13 +82,19 @@ Text load_text(const std::vector<std::string>& files);
 Training training_of(const Cell&, std::vector<std::uint8_t> corpus);
 
 // Throws InputError with a sentence where the cell cannot be trained: unknown names, shapes that do
-// not divide, too little data. corpus_bytes: of its corpus.
-void validate(const Cell&, std::size_t corpus_bytes);
+// not divide, too little data, a text with bytes beyond the vocabulary. corpus_bytes, largest_byte:
+// of its corpus.
+void validate(const Cell&, std::size_t corpus_bytes, std::uint8_t largest_byte = 0);
+// Throws InputError: the model is neither a preset nor a form.
+void check_model(const Cell&);
 
 // Precision, the type of the reduction and loss scaling fit together.
 void check_precision(const Cell&);
+// Why gradients of this precision cannot travel in this type, one sentence; empty: they can.
+std::string wire_misfit(const Cell&);
 // fp32, bf16 or fp16.
 DType dtype_named(const std::string&);
+std::string type_word(DType);  // the same word, of one of these
 // By parameter number: which of these names match one of the patterns, as a shell matches files;
 // empty without patterns. Throws InputError: a pattern that matches nothing, or nothing left that
 // learns.

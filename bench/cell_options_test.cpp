@@ -57,7 +57,7 @@ TEST(cell_options, what_is_resolved_stands_in_the_cell) {
   EXPECT_EQ(cell({{"--precision", "bf16"}}).reduce_dtype, "bf16");
   EXPECT_EQ(cell({{"--precision", "bf16"}}).loss_scale_window, 0);
   EXPECT_EQ(cell({{"--precision", "fp16"}}).loss_scale, 65536);
-  EXPECT_EQ(cell({}).vocab, "bytes");
+  EXPECT_EQ(cell({}).vocab, "own");
 }
 
 TEST(cell_options, buckets_hold_as_many_elements_as_their_bytes_carry) {
@@ -120,9 +120,12 @@ TEST(cell_options, what_does_not_fit_together_is_refused) {
             "scaled.");
   EXPECT_EQ(refusal({{"--loss-scale-window", "10"}}),
             "--loss-scale-window 10 is for --precision fp16; the loss of fp32 is not scaled.");
+  EXPECT_EQ(refusal({{"--precision", "fp16"}, {"--reduce-dtype", "bf16"}}),
+            "--reduce-dtype bf16 does not fit --precision fp16: a 2-byte gradient travels as "
+            "itself or in fp32.");
+  EXPECT_EQ(refusal({{"--reduce-dtype", "bf16"}}), "");
   for (const char* type : {"fp32", "bf16", "fp16"}) {
     EXPECT_EQ(refusal({{"--precision", type}}), "");
-    EXPECT_EQ(refusal({{"--precision", type}, {"--reduce-dtype", "bf16"}}), "");
     EXPECT_EQ(refusal({{"--precision", type}, {"--reduce-dtype", "fp32"}}), "");
   }
 }
@@ -135,6 +138,9 @@ TEST(cell_options, values_that_may_not_be_are_refused) {
             "fp32?");
   EXPECT_EQ(refusal({{"--precision", "fp16"}, {"--loss-scale", "0.5"}}),
             "--loss-scale is \"0.5\", but must be a number of at least 1 and at most 16777216.");
+  EXPECT_EQ(refusal({{"--precision", "fp16"}, {"--loss-scale", "1000"}}),
+            "--loss-scale is \"1000\", but must be a power of two, such as 512 or 1024.");
+  EXPECT_EQ(refusal({{"--precision", "fp16"}, {"--loss-scale", "16777216"}}), "");
   EXPECT_EQ(refusal({{"--precision", "fp16"}, {"--loss-scale-window", "0"}}),
             "--loss-scale-window is \"0\", but must be a whole number from 1 to 1000000000.");
   EXPECT_EQ(refusal({{"--recompute", "all"}}),

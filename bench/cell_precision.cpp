@@ -13,16 +13,33 @@ DType dtype_named(const std::string& type) {
   return type == "bf16" ? DType::bf16 : type == "fp16" ? DType::f16 : DType::f32;
 }
 
+std::string type_word(DType t) {
+  return t == DType::bf16 ? "bf16" : t == DType::f16 ? "fp16" : "fp32";
+}
+
+std::string wire_misfit(const Cell& c) {
+  if (c.reduce_dtype == c.precision || c.reduce_dtype == "fp32") return "";
+  if (c.precision != "fp32")
+    return fmt::format(
+        "--reduce-dtype {} does not fit --precision {}: a 2-byte gradient travels as itself or in "
+        "fp32.",
+        c.reduce_dtype, c.precision);
+  if (c.reduce_dtype == "bf16") return "";
+  return "--reduce-dtype fp16 needs the loss scale of --precision fp16, since small gradients "
+         "vanish in it; with fp32 it may be fp32 or bf16.";
+}
+
 void check_precision(const Cell& c) {
-  if (c.vocab == "config" && c.config.empty())
-    throw InputError(
-        "a cell's \"vocab\" is config, but its \"config\" names no file that its model came from.");
+  if (c.vocab != "own" && c.config.empty())
+    throw InputError(fmt::format(
+        "a cell's \"vocab\" is {}, but its \"config\" names no file that its model came from.",
+        c.vocab));
+  if (c.vocab == "own" && !c.config.empty())
+    throw InputError(fmt::format(
+        "a cell's \"vocab\" is own, but with a \"config\", {}, it must be config or bytes.",
+        c.config));
   const bool scaled = c.precision == "fp16";
-  if (c.reduce_dtype == "fp16" && !scaled)
-    throw InputError(
-        fmt::format("--reduce-dtype fp16 needs the loss scale of --precision fp16, since small "
-                    "gradients vanish in it; with {} it may be fp32 or bf16.",
-                    c.precision));
+  if (const std::string why = wire_misfit(c); !why.empty()) throw InputError(why);
   const auto only_scaled = [&](const char* flag, auto value) {
     if (!scaled && value != 0)
       throw InputError(fmt::format("{} {} is for --precision fp16; the loss of {} is not scaled.",

@@ -34,6 +34,36 @@ void check_segments(const Cell& c, std::size_t parameters) {
         static_cast<double>(c.bucket_bytes) * 1e-6, parameters, c.model, segments, most));
 }
 
+std::string text_in_words(const Cell& c) {
+  return c.data.empty() ? "the built-in corpus" : "--data " + join(c.data, " ");
+}
+
+// Tokens are bytes: one beyond the vocabulary has no row in the embedding.
+void check_vocabulary(const Cell& c, std::uint8_t largest_byte) {
+  const std::size_t vocabulary =
+      std::visit([](const auto& shape) { return shape.vocabulary; },
+                 shape_of(c.model, static_cast<std::size_t>(c.sequence)));
+  if (largest_byte >= vocabulary)
+    throw InputError(fmt::format(
+        "{} has byte {}, but the vocabulary of --model {} is {}; give {}a model with at least {}.",
+        text_in_words(c), largest_byte, c.config.empty() ? c.model : c.config, vocabulary,
+        c.config.empty() ? "" : "--vocab bytes, or ", largest_byte + 1));
+}
+
+// A sentence about a model, as one about the flag that named it; a form that was made from a file
+// is nothing that somebody typed.
+std::string of_flag(const Cell& c, std::string sentence) {
+  const std::size_t end = sentence.find("': ");
+  if (!sentence.starts_with("model '") || end == sentence.npos) return sentence;
+  if (c.config.empty()) return "--" + sentence;
+  sentence = sentence.substr(end + 3);
+  for (const auto& [figure, key] :
+       {std::pair("positions is", "max_position_embeddings (or n_positions) is"),
+        std::pair("window is", "sliding_window is")})
+    if (sentence.starts_with(figure)) sentence.replace(0, std::string(figure).size(), key);
+  return fmt::format("--model {}: {}", c.config, sentence);
+}
+
 void refuse(const std::string& sentence) { throw InputError(sentence); }
 
 Precision precision_of(const Cell& c) {
@@ -181,39 +211,48 @@ Training training_of(const Cell& c, std::vector<std::uint8_t> corpus) {
   return t;
 }
 
-void validate(const Cell& c, std::size_t corpus_bytes) {
+void check_model(const Cell& c) {
+  const auto models = model_names();
+  if (c.model.find(':') != c.model.npos ||
+      std::find(models.begin(), models.end(), c.model) != models.end())
+    return;
+  const std::filesystem::path config = std::filesystem::path(c.model) / "config.json";
+  std::error_code ignored;
+  if (std::filesystem::exists(config, ignored))
+    throw InputError(fmt::format("--model \"{}\" is a folder; its model is --model {}.", c.model,
+                                 config.string()));
+  throw InputError(
+      fmt::format("--model \"{}\" is unknown; known are {} and free forms such as "
+                  "gpt:layers=4,width=256,heads=8{}",
+                  c.model, join(models, ", "), suggestion(c.model, models)));
+}
+
+void validate(const Cell& c, std::size_t corpus_bytes, std::uint8_t largest_byte) {
   const auto strategies_known = strategy_names();
   if (std::find(strategies_known.begin(), strategies_known.end(), c.strategy) ==
       strategies_known.end())
     throw InputError(fmt::format("--strategy \"{}\" is unknown; known are all, {}{}", c.strategy,
                                  join(strategies_known, ", "),
                                  suggestion(c.strategy, strategies_known)));
-  const auto models = model_names();
-  if (c.model.find(':') == c.model.npos &&
-      std::find(models.begin(), models.end(), c.model) == models.end())
-    throw InputError(
-        fmt::format("--model \"{}\" is unknown; known are {} and free forms such as "
-                    "gpt:layers=4,width=256,heads=8{}",
-                    c.model, join(models, ", "), suggestion(c.model, models)));
+  check_model(c);
   const auto needed = static_cast<std::size_t>(c.sequence) + 1;
   if (corpus_bytes < needed)
     throw InputError(
         fmt::format("{} has {} bytes, but a sequence of {} needs at least {}: give more text or a "
                     "shorter --sequence.",
-                    c.data.empty() ? "the built-in corpus" : "--data " + join(c.data, " "),
-                    corpus_bytes, c.sequence, needed));
+                    text_in_words(c), corpus_bytes, c.sequence, needed));
   injection(c.inject, -1);
   check_precision(c);
   check_transport(c);
   check_link(c);
   check_launch(c);
   try {
+    check_vocabulary(c, largest_byte);
     check_segments(c, make_architecture(c.model, static_cast<std::size_t>(c.sequence),
                                         static_cast<std::size_t>(c.batch))
                           .parameter_count());
   } catch (const InputError& e) {
-    const std::string sentence = e.what();
-    throw InputError(sentence.starts_with("model '") ? "--" + sentence : sentence);
+    throw InputError(of_flag(c, e.what()));
   }
   claims_of(training_of(c, std::vector<std::uint8_t>(needed)));
 }

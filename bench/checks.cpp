@@ -29,12 +29,15 @@ const std::vector<Names>& families() {
   return all;
 }
 
-// Its family's first member, or itself.
-std::string family_of(const std::string& strategy) {
+}  // namespace
+
+std::string summing_family(const std::string& strategy) {
   for (const Names& family : families())
     if (std::find(family.begin(), family.end(), strategy) != family.end()) return family.front();
   return strategy;
 }
+
+namespace {
 
 // Sums in rank order repeat bit for bit; a ring adds in an order of each element's own, and a
 // library in whatever order it likes.
@@ -80,7 +83,7 @@ std::string group_of(const json& record, bool by_family) {
   if (key["accumulate"] == 1 || !by_family)
     key.erase("strategy");
   else
-    key["strategy"] = family_of(text_at(key, "strategy"));
+    key["strategy"] = summing_family(text_at(key, "strategy"));
   return key.dump();
 }
 
@@ -92,7 +95,9 @@ std::string rounding_group_of(const json& record) {
 }
 
 bool compared(const json& record) {
-  return text_at(record, "status") == "ok" && record["training"].is_object();
+  // Parameters that never changed agree, and show nothing.
+  return text_at(record, "status") == "ok" && record["training"].is_object() &&
+         record["checks"].value("trained", json(true)) != false;
 }
 
 using Groups = std::map<std::string, std::vector<const json*>>;
@@ -273,7 +278,7 @@ std::string not_compared(const std::vector<json>& records) {
     std::map<std::string, std::set<std::string>> here;
     for (const json* r : group) {
       const std::string& strategy = text_at((*r)["cell"], "strategy");
-      here[family_of(strategy)].insert(strategy);
+      here[summing_family(strategy)].insert(strategy);
     }
     if (here.size() < 2) continue;
     for (const auto& [family, names] : here) apart[family].insert(names.begin(), names.end());

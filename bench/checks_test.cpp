@@ -226,5 +226,14 @@ TEST(checks, a_check_of_a_single_record_comes_with_its_reason) {
   EXPECT_EQ(findings[0].sentence, "why");
 }
 
+// Parameters that never changed are equal, which shows nothing.
+TEST(checks, what_was_not_trained_is_not_said_to_agree) {
+  std::vector<json> records = {record("ddp"), record("zero1")};
+  EXPECT_NE(agreement_text(records), "");
+  for (json& r : records) r["checks"]["trained"] = false;
+  EXPECT_EQ(agreement_text(records), "");
+  EXPECT_EQ(failed_checks(records).size(), 2u);
+}
+
 }  // namespace
 }  // namespace shardmark

@@ -46,7 +46,7 @@ json section_of(const Text& c) {
 
 json trained(const Cell& cell) {
   Text corpus = load_text(cell.data);
-  validate(cell, corpus.bytes.size());
+  validate(cell, corpus.bytes.size(), corpus.largest());
   json about = section_of(corpus);
   if (cell.memory_limit_bytes > 0)
     limit_allocation(cell.memory_limit_bytes + stacks_bytes(cell, cell.ranks));
@@ -68,7 +68,8 @@ json trained_as_rank(const std::string& file, const RankJob& job) {
       throw InputError(fmt::format(
           "shardmark cell: the cell is for {} {} ranks, and a launcher started {} processes.",
           cell.ranks, cell.comm, job.session.size()));
-    validate(cell, load_text(cell.data).bytes.size());
+    const Text corpus = load_text(cell.data);
+    validate(cell, corpus.bytes.size(), corpus.largest());
     return given.dump();
   });
   const Cell cell = cell_from_json(json::parse(text));

@@ -22,6 +22,7 @@ using nlohmann::json;
 // "8P/N" with its numbers put in: "8P/N = 8 x 694,272 / 2". T: the trainable parameters, where some
 // are frozen.
 std::string put_in(const std::string& formula, const json& bytes, const json& ranks) {
+  if (formula.find('W') != formula.npos) return formula;  // its numbers have no room
   std::string text;
   for (const char c : formula) {
     if (c == 'P')
@@ -128,7 +129,7 @@ std::string bytes_section(const json& r) {
         total += h[key].get<double>();
     return json(total);
   };
-  table.row({"  of them in fp32", "f32", "", whole(fp32("textbook_bytes")),
+  table.row({"  of them in f32", "f32", "", whole(fp32("textbook_bytes")),
              whole(fp32("exact_bytes")), whole(s["fp32_measured_bytes"]),
              difference(s["fp32_measured_bytes"], fp32("exact_bytes"))});
   table.row({"  padding", "", "exact - textbook", "",
@@ -137,18 +138,22 @@ std::string bytes_section(const json& r) {
     if (!h["model_state"].get<bool>()) held_row(table, h, none);
   table.row({"  peak", "", "all tags at one moment", "", "", whole(b["peak_bytes"]), ""});
   const double states = s["measured_bytes"];
+  const double kept_whole = b.value("kept_whole", 0.0);
   const bool frozen = b["trainable"] != b["parameters"];
   std::string text = fmt::format(
       "BYTES a rank holds, each tag at its own worst moment     P = {}   {}N = {}\n\n{}",
       whole(b["parameters"]), frozen ? "T = " + whole(b["trainable"]) + "   " : "", whole(ranks),
       table.text());
-  text += wrapped(fmt::format("  difference: measured - exact. exact counts the padding, {} "
-                              "elements of the whole layout. "
-                              "The model states are {} of the peak.{}",
-                              whole(b["padding_elements"]),
-                              percent(states / std::max(1.0, b["peak_bytes"].get<double>())),
-                              frozen ? " T: the parameters that are not frozen." : ""),
-                  columns, "  ");
+  text += wrapped(
+      fmt::format(
+          "  difference: measured - exact. exact counts the padding, {} "
+          "elements of the whole layout. "
+          "The model states are {} of the peak.{}{}",
+          whole(b["padding_elements"]),
+          percent(states / std::max(1.0, b["peak_bytes"].get<double>())),
+          frozen ? " T: the parameters that are not frozen." : "",
+          kept_whole > 0 ? " W = " + grouped(kept_whole) + ": the elements that stay whole." : ""),
+      columns, "  ");
   return text + "\n";
 }
 
@@ -252,7 +257,7 @@ std::string resident_section(const json& r) {
 std::string checks_section(const json& r) {
   std::string text = "CHECKS\n\n";
   for (const char* check : {"bytes_exact", "traffic_exact", "moved_agrees", "ranks_agree",
-                            "nothing_left", "norms_agree", "loss_finite"}) {
+                            "nothing_left", "norms_agree", "loss_finite", "trained"}) {
     const json& value = r["checks"].value(check, json());
     text += wrapped(value == true ? fmt::format("  {:14} yes", check)
                     : value == false

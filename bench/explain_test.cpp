@@ -44,7 +44,7 @@ TEST(Explain, puts_the_numbers_into_the_formula) {
   // 16 P / 4
   EXPECT_EQ(words_after(text, "model states"),
             (Words{"the", "five", "tags", "2,777,088", "2,777,088", "2,777,088", "0"}));
-  EXPECT_EQ(words_after(text, "of them in fp32"),
+  EXPECT_EQ(words_after(text, "of them in f32"),
             (Words{"f32", "2,777,088", "2,777,088", "2,777,088", "0"}));
 }
 
@@ -62,8 +62,8 @@ TEST(Explain, sums_fp32_apart_from_other_types) {
                                {"measured_bytes", 9719808},
                                {"fp32_measured_bytes", 8331264}};
   const std::string text = explain(r);
-  EXPECT_EQ(words_after(text, "of them in fp32").back(), "0");
-  EXPECT_EQ(words_after(text, "of them in fp32").at(1), "8,331,264")
+  EXPECT_EQ(words_after(text, "of them in f32").back(), "0");
+  EXPECT_EQ(words_after(text, "of them in f32").at(1), "8,331,264")
       << text;  // 12P: gradient and two moments
   EXPECT_TRUE(has(text, "2P = 2 x 694,272")) << text;
 }

@@ -70,10 +70,14 @@ std::string interface_moved(const json& t) {
 std::string reduction_text(const json& t) {
   const json& r = t.value("reduction", json());
   if (!r.is_object()) return "";
-  return wrapped(
-      fmt::format("  gradients travel in {} and are added in {}; 1/N is applied {}.",
-                  text_at(r, "dtype"), text_at(r, "accumulates_in"), text_at(r, "mean_applied")),
-      columns, "  ");
+  std::string text =
+      fmt::format("  gradients travel in {} and are added in {}; 1/N is applied {}",
+                  text_at(r, "dtype"), text_at(r, "accumulates_in"), text_at(r, "mean_applied"));
+  if (r.contains("kept_in")) text += "; the result is kept in " + text_at(r, "kept_in");
+  if (r.value("micro_steps", json()).is_string())
+    text += "; micro-steps: " + text_at(r, "micro_steps");
+  if (r.value("overflow", json()).is_string()) text += "; " + text_at(r, "overflow");
+  return wrapped(text + ".", columns, "  ");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // order in which comma lists multiply and in which --help shows them.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "bench/link_text.hpp"
@@ -37,12 +39,41 @@ void set_seconds(double& to, const std::string& flag, const std::string& value) 
   to = real_number(flag, value, 0, 1e6, true);
 }
 
+// Other scales would round what they scale.
+void set_power_of_two(double& to, const std::string& flag, const std::string& value) {
+  to = real_number(flag, value, 1, 16'777'216);
+  int exponent = 0;
+  if (std::frexp(to, &exponent) != 0.5)
+    throw InputError(fmt::format("{} is \"{}\", but must be a power of two, such as {} or {}.",
+                                 flag, value, std::ldexp(0.5, exponent),
+                                 std::ldexp(1.0, exponent)));
+}
+
+// Patterns as a shell has them: a comma between [ and ] is one of the characters there. A pattern
+// that is there twice says nothing more.
+std::vector<std::string> patterns_of(const std::string& flag, const std::string& value) {
+  std::vector<std::string> once;
+  std::string inside = value;
+  for (std::size_t at = 0; (at = inside.find('[', at)) != inside.npos; ++at)
+    for (const std::size_t end = inside.find(']', at + 2); end != inside.npos && at < end; ++at)
+      if (inside[at] == ',') inside[at] = '\0';
+  for (std::string pattern : split(inside, ',')) {
+    std::replace(pattern.begin(), pattern.end(), '\0', ',');
+    if (pattern.empty())
+      throw InputError(
+          fmt::format("{} is \"{}\", which has an empty entry between its commas.", flag, value));
+    if (std::find(once.begin(), once.end(), pattern) == once.end()) once.push_back(pattern);
+  }
+  return once;
+}
+
 constexpr auto commas = CellFlag::List::commas;
 
 std::vector<CellFlag> shape_flags() {
   return {
       {CellFlag::List::models, "--model", "NAME",
-       "a preset, a form such as mlp:layers=3,width=512, or a Hugging Face config FILE.json",
+       "a preset, a form such as mlp:layers=3,width=512, or a Hugging Face config FILE.json; "
+       "dropout is not applied",
        [](Draft& d, const std::string&, const std::string& v) { d.cell.model = v; }},
       {commas, "--strategy", "NAME", "how state is spread over ranks, or all (the default)",
        [](Draft& d, const std::string&, const std::string& v) { d.cell.strategy = v; }},
@@ -118,7 +149,7 @@ std::vector<CellFlag> precision_flags() {
       {commas, "--loss-scale", "SCALE",
        "fp16: what the loss is multiplied by at first; an overflow halves it; without it 65536",
        [](Draft& d, const std::string& f, const std::string& v) {
-         d.loss_scale = real_number(f, v, 1, 16'777'216);
+         set_power_of_two(d.loss_scale.emplace(), f, v);
        }},
       {commas, "--loss-scale-window", "N",
        "fp16: steps without an overflow that double the loss scale; without it 2000",
@@ -133,10 +164,7 @@ std::vector<CellFlag> precision_flags() {
       {CellFlag::List::none, "--freeze", "NAMES",
        "parameters that do not learn, as patterns in one value: 'wte*,h0.*'",
        [](Draft& d, const std::string& f, const std::string& v) {
-         d.cell.freeze = split(v, ',');
-         if (std::find(d.cell.freeze.begin(), d.cell.freeze.end(), "") != d.cell.freeze.end())
-           throw InputError(
-               fmt::format("{} is \"{}\", which has an empty entry between its commas.", f, v));
+         d.cell.freeze = patterns_of(f, v);
        }},
       {commas, "--vocab", "WHOSE",
        "of a --model FILE.json: config (its own, the default) or bytes (256)",

@@ -53,15 +53,18 @@ std::string interval_text(const std::vector<Group>& groups) {
          fmt::format("{}.", fmt::join(each, ", "));
 }
 
-std::vector<std::string> time_legend(const std::vector<Group>& groups) {
-  const bool recompute = any(groups, [](const Group&, const Row& r) {
+bool recomputes(const std::vector<Group>& groups) {
+  return any(groups, [](const Group&, const Row& r) {
     return r.shown && (*r.shown)["time"]["median"]["recompute_ns"].get<double>() > 0;
   });
+}
+
+std::vector<std::string> time_legend(const std::vector<Group>& groups) {
   std::vector<std::string> lines = {
       fmt::format("TIME     of the round whose step is the median: step = forward{} + backward + "
                   "clip + update + exposed + other. exposed: communication while the rank computed "
                   "nothing; hidden: while it computed, so no part of the sum.",
-                  recompute ? " + recompute" : ""),
+                  recomputes(groups) ? " + recompute" : ""),
       beneath + interval_text(groups)};
   if (any(groups, [](const Group& g, const Row& r) {
         const Row* ddp = g.find("ddp", r.overlap);
@@ -160,15 +163,17 @@ std::string legend(const std::vector<Group>& groups, const std::string& apart,
     lines.insert(lines.end(), more.begin(), more.end());
   };
   add(communication_legend(groups));
-  lines.emplace_back(
+  lines.push_back(fmt::format(
       "RATES    matrix %: of the rate that the model's bare matrix products reach in the same "
-      "process. comm. %: communication, hidden or not, of the step.");
+      "process{}. comm. %: communication, hidden or not, of the step.",
+      recomputes(groups) ? "; recompute's time is not in it" : ""));
   if (!apart.empty())
     lines.push_back(beneath + "checks: not compared, since they add micro-steps in other orders: " +
                     apart + ".");
   lines.emplace_back(
       "BYTES    what a rank holds. sum: the model states, measured; exact: their formula with "
-      "padding; textbook: the formula of P and N alone; peak: all memory at its worst moment.");
+      "padding; textbook: the formula of P, T (trained) and N alone; peak: all memory at its worst "
+      "moment.");
   lines.emplace_back(
       "TRAFFIC  what a rank sends in a step, by the ring's count; moved: what a witness saw "
       "leave.");

@@ -8,6 +8,8 @@
 #include <set>
 #include <tuple>
 
+#include "bench/cell.hpp"
+#include "bench/checks.hpp"
 #include "bench/measured_time.hpp"
 #include "bench/self_checks.hpp"
 #include "bench/text.hpp"
@@ -43,8 +45,8 @@ json rates_of(const Training& t, const TrainingReport& r, Median median) {
   quotient(out, "exposed_share", static_cast<double>(s.exposed_ns), step_ns, no_time);
   const std::string no_rate = "the matrix products alone were not measured";
   quotient(out, "matrix_flops_per_second", r.flops_per_step * 1e9, rank.products_ns, no_rate);
-  const auto compute_ns =
-      static_cast<double>(s.of(Phase::forward) + s.of(Phase::recompute) + s.of(Phase::backward));
+  // What is computed again is no part of the products, so its time is none of theirs.
+  const auto compute_ns = static_cast<double>(s.of(Phase::forward) + s.of(Phase::backward));
   if (rank.products_ns > 0) {
     quotient(out, "matrix_share", rank.products_ns, compute_ns, no_time);
   } else {
@@ -140,7 +142,7 @@ json training_of(const TrainingReport& r) {
       loss[i] += rank.loss[i] / static_cast<double>(r.ranks.size());
   json skipped = json::array();
   for (std::size_t i = 0; i < first.norm_before.size(); ++i)
-    if (!std::isfinite(first.norm_before[i])) skipped.push_back(i);
+    if (was_skipped(r, i)) skipped.push_back(i);
   json out = {{"loss", numbers(loss)},
               {"skipped_steps", first.skipped_steps},
               {"skipped_at", skipped},
@@ -159,26 +161,53 @@ json training_of(const TrainingReport& r) {
 
 // How gradients of all ranks become one: whoever makes the verbs adds in an order and a precision
 // of their own.
-json reduction_of(const Training& t) {
-  json out = {{"dtype", name(t.options.precision.wire)}};
+void set_sums(json& out, const Training& t, const std::string& wire) {
+  const bool rounds = t.options.precision.wire != DType::f32;
+  const auto rounded = [&](const std::string& when) {
+    return rounds ? ", rounded to " + wire + " " + when : "";
+  };
   switch (t.options.collectives) {
     case Collectives::memory:
-      out["accumulates_in"] = "f32, over all ranks in rank order";
-      out["mean_applied"] = "to the sum, before its one rounding";
+      out["accumulates_in"] = "fp32, over all ranks in rank order" + rounded("once");
+      out["mean_applied"] = rounds ? "to the fp32 sum, before its rounding" : "to the sum";
       break;
     case Collectives::ring:
-      out["accumulates_in"] = "f32 at each hop, which rounds to the type that travels";
-      out["mean_applied"] = "at the last hop, before its rounding";
+      out["accumulates_in"] = "fp32 at each hop" + rounded("at each hop");
+      out["mean_applied"] = rounds ? "at the last hop, before its rounding" : "at the last hop";
       break;
     case Collectives::library:
       out["accumulates_in"] =
-          t.options.precision.wire == DType::f32
-              ? "f32, in the MPI library's order"
-              : "f32 at each addition, which rounds to the type that travels, in the MPI library's "
-                "order";
-      out["mean_applied"] = "to the library's sum, behind its rounding";
+          "fp32 at each addition, in the MPI library's order" + rounded("at each addition");
+      out["mean_applied"] =
+          rounds ? "to the library's sum, behind its rounding" : "to the library's sum";
       break;
   }
+  if (t.options.precision.wire == DType::f16 && t.options.collectives != Collectives::memory) {
+    out["overflow"] = "a sum beyond 65504 overflows although its mean would not";
+  } else {
+    set_missing(out, "overflow", "no sum is held in fp16");
+  }
+}
+
+// Micro-steps add up in the gradient, whole before it is reduced or cut behind that.
+void set_micro_steps(json& out, const Training& t) {
+  const std::string family = summing_family(t.strategy), type = out["kept_in"];
+  if (t.options.accumulate == 1) {
+    set_missing(out, "micro_steps", "a step is one micro-step");
+  } else if (family == "ddp") {
+    out["micro_steps"] = "added in " + type + " in the whole gradient, which is then reduced";
+  } else if (family == "zero2") {
+    out["micro_steps"] = "each one reduced, and its mean added to the gradient in " + type;
+  } else {
+    set_missing(out, "micro_steps", "nobody here knows how this strategy adds them");
+  }
+}
+
+json reduction_of(const Training& t) {
+  const std::string wire = type_word(t.options.precision.wire);
+  json out = {{"dtype", wire}, {"kept_in", type_word(t.options.precision.gradient)}};
+  set_sums(out, t, wire);
+  set_micro_steps(out, t);
   return out;
 }
 

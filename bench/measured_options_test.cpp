@@ -41,6 +41,38 @@ TEST(measured_options, skipped_steps_have_their_numbers_and_scales) {
   EXPECT_EQ(s["norm_before"], (json{nullptr, 5.0, 5.0, nullptr, 5.0, 5.0}));
 }
 
+// The steps that were made take 20 to 40; the skipped ones, which would shift the median, less.
+TEST(measured_options, skipped_steps_are_in_no_median) {
+  TrainingReport r = report();
+  RankReport& rank = r.ranks[0];
+  for (std::size_t i = 0; i < 6; ++i) rank.steps[i].step_ns = 1;
+  rank.steps[3].step_ns = 40, rank.steps[4].step_ns = 30, rank.steps[5].step_ns = 20;
+  rank.norm_before[2] = std::numeric_limits<double>::quiet_NaN();
+  json s = sections_of(training(), r);
+  EXPECT_EQ(s["time"]["median"]["step_ns"], 30);
+  EXPECT_EQ(s["time"]["step_ns"], (json{1, 40, 30, 20}));
+  EXPECT_EQ(s["checks"]["trained"], true);
+  rank.norm_before.assign(6, std::numeric_limits<double>::infinity());
+  s = sections_of(training(), r);
+  EXPECT_EQ(s["time"]["median"]["step_ns"], 20);
+  EXPECT_EQ(s["checks"]["trained"], false);
+  EXPECT_EQ(s["checks"]["trained_reason"],
+            "all 4 measured steps were skipped, since their gradients were not finite");
+}
+
+// 45 of products in 20 of forward and 40 of backward, whatever was computed again.
+TEST(measured_options, recomputing_is_no_part_of_the_products_rate) {
+  TrainingReport r = report();
+  for (StepTimes& s : r.ranks[0].steps) {
+    s.step_ns = 160;
+    s.phase_ns[static_cast<std::size_t>(Phase::forward)] = 20;
+    s.phase_ns[static_cast<std::size_t>(Phase::recompute)] = 100;
+    s.phase_ns[static_cast<std::size_t>(Phase::backward)] = 40;
+  }
+  r.ranks[0].products_ns = 45;
+  EXPECT_DOUBLE_EQ(sections_of(training(), r)["rates"]["matrix_share"], 45.0 / 60);
+}
+
 // Who makes the sums decides where they are rounded, and where the mean is taken.
 TEST(measured_options, says_how_gradients_are_summed) {
   Training t = training();
@@ -49,15 +81,48 @@ TEST(measured_options, says_how_gradients_are_summed) {
     t.options.collectives = by;
     return sections_of(t, report())["traffic"]["reduction"];
   };
-  EXPECT_EQ(reduction(Collectives::memory),
-            (json{{"dtype", "bf16"},
-                  {"accumulates_in", "f32, over all ranks in rank order"},
-                  {"mean_applied", "to the sum, before its one rounding"}}));
-  EXPECT_EQ(reduction(Collectives::ring)["mean_applied"], "at the last hop, before its rounding");
-  EXPECT_EQ(reduction(Collectives::library)["mean_applied"],
-            "to the library's sum, behind its rounding");
+  json r = reduction(Collectives::memory);
+  EXPECT_EQ(r["dtype"], "bf16");
+  EXPECT_EQ(r["accumulates_in"], "fp32, over all ranks in rank order, rounded to bf16 once");
+  EXPECT_EQ(r["mean_applied"], "to the fp32 sum, before its rounding");
+  EXPECT_EQ(r["kept_in"], "bf16");
+  EXPECT_EQ(r["micro_steps_reason"], "a step is one micro-step");
+  EXPECT_TRUE(r["overflow"].is_null());
+  r = reduction(Collectives::ring);
+  EXPECT_EQ(r["accumulates_in"], "fp32 at each hop, rounded to bf16 at each hop");
+  EXPECT_EQ(r["mean_applied"], "at the last hop, before its rounding");
+  r = reduction(Collectives::library);
+  EXPECT_EQ(r["accumulates_in"],
+            "fp32 at each addition, in the MPI library's order, rounded to bf16 at each addition");
+  EXPECT_EQ(r["mean_applied"], "to the library's sum, behind its rounding");
   t.options.precision.wire = DType::f32;
-  EXPECT_EQ(reduction(Collectives::ring)["dtype"], "f32");
+  r = reduction(Collectives::ring);
+  EXPECT_EQ(r["dtype"], "fp32");
+  EXPECT_EQ(r["accumulates_in"], "fp32 at each hop");
+  EXPECT_EQ(r["kept_in"], "bf16");
+}
+
+TEST(measured_options, says_where_sums_overflow_and_micro_steps_add_up) {
+  Training t = training();
+  t.options.precision = precision_in(DType::f16, DType::f16);
+  t.options.accumulate = 2;
+  const auto reduction = [&](const char* strategy, Collectives by) {
+    t.strategy = strategy, t.options.collectives = by;
+    TrainingReport r = report();
+    r.ranks[0].loss_scale = {8, 8, 8, 8, 8, 8};
+    return sections_of(t, r)["traffic"]["reduction"];
+  };
+  EXPECT_TRUE(reduction("ddp", Collectives::memory)["overflow"].is_null());
+  for (const auto by : {Collectives::ring, Collectives::library})
+    EXPECT_EQ(reduction("ddp", by)["overflow"],
+              "a sum beyond 65504 overflows although its mean would not");
+  for (const char* strategy : {"ddp", "zero1", "zero1_naive"})
+    EXPECT_EQ(reduction(strategy, Collectives::memory)["micro_steps"],
+              "added in fp16 in the whole gradient, which is then reduced");
+  for (const char* strategy : {"zero2", "zero3", "zero2_naive"})
+    EXPECT_EQ(reduction(strategy, Collectives::memory)["micro_steps"],
+              "each one reduced, and its mean added to the gradient in fp16");
+  EXPECT_TRUE(reduction("mine", Collectives::memory)["micro_steps"].is_null());
 }
 
 }  // namespace

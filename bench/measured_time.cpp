@@ -92,6 +92,10 @@ Median median_of(const Training& t, const TrainingReport& r) {
   };
   std::vector<int> steps(static_cast<std::size_t>(t.steps));
   std::iota(steps.begin(), steps.end(), t.warmup);
+  // A skipped step updates nothing and gathers less: it is no whole step. They are all there is
+  // where no other was made.
+  const auto skipped = [&](int step) { return was_skipped(r, static_cast<std::size_t>(step)); };
+  if (!std::all_of(steps.begin(), steps.end(), skipped)) std::erase_if(steps, skipped);
   std::stable_sort(steps.begin(), steps.end(), [&](int a, int b) {
     return r.ranks[slowest(a)].steps[a].step_ns < r.ranks[slowest(b)].steps[b].step_ns;
   });

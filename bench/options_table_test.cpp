@@ -4,6 +4,7 @@
 #include "bench/example_records.hpp"
 #include "bench/explain.hpp"
 #include "bench/table.hpp"
+#include "bench/text.hpp"
 
 namespace shardmark {
 namespace {
@@ -91,9 +92,19 @@ TEST(OptionsTable, a_config_has_its_name) {
   EXPECT_TRUE(has(explain(with({long_form})[0]), "smollm-135m is llama:layers=30")) << text;
 }
 
+TEST(OptionsTable, two_configs_of_one_name_are_told_apart) {
+  const json one = {{"model", "llama:layers=1"}, {"config", "tiny"}, {"vocab", "config"}};
+  json other = one;
+  other["model"] = "llama:layers=2";
+  const std::string text = table(with({one, other}), 400);
+  EXPECT_TRUE(has(text, "\ntiny~" + short_hash("llama:layers=1") + "  ·  2 ranks")) << text;
+  EXPECT_TRUE(has(text, "\ntiny~" + short_hash("llama:layers=2") + "  ·  2 ranks")) << text;
+}
+
 TEST(OptionsTable, recomputing_has_a_column_where_it_took_time) {
   json r = record_of("ddp", false, 1, 30);
   EXPECT_FALSE(has(table({r}, 200), "recompute"));
+  EXPECT_TRUE(has(table({r}, 200), "textbook: the formula of P, T (trained) and N alone"));
   EXPECT_FALSE(has(explain(r), "recompute"));
   // 2 of the 20 ms of forward and backward.
   json& m = r["time"]["median"];
@@ -108,7 +119,29 @@ TEST(OptionsTable, recomputing_has_a_column_where_it_took_time) {
   for (std::size_t i = 2; i < 9; ++i) sum += std::stod(words[i]);
   EXPECT_NEAR(sum, 30, 0.4) << text;
   EXPECT_TRUE(has(text, "step = forward + recompute + backward")) << text;
+  EXPECT_TRUE(has(text, "same process; recompute's time is not in it. comm. %")) << text;
   EXPECT_TRUE(has(explain(r), "recompute")) << explain(r);
+}
+
+// Of the example's four measured steps; two of warm-up are before them.
+TEST(OptionsTable, skipped_steps_have_a_footnote) {
+  std::vector<json> records = {record_of("ddp", false, 1, 30), record_of("zero1", false, 1, 30)};
+  EXPECT_FALSE(has(table(records), "skipped"));
+  records[0]["training"]["skipped_at"] = {0, 2, 5};
+  const std::string text = table(records, 200);
+  EXPECT_TRUE(has(text,
+                  "¹ 2 of 4 measured steps were skipped: gradients were not finite; times "
+                  "are of the others"))
+      << text;
+  EXPECT_FALSE(example::row(text, "TIME", "ddp¹").empty()) << text;
+  EXPECT_FALSE(example::row(text, "TIME", "zero1").empty()) << text;
+  records[0]["training"]["skipped_at"] = {2, 3, 4, 5};
+  records[0]["checks"]["trained"] = false;
+  records[0]["checks"]["trained_reason"] = "all were skipped";
+  const std::string all = table(records, 200);
+  EXPECT_TRUE(has(all, "4 of 4 measured steps were skipped: gradients were not finite; nothing"))
+      << all;
+  EXPECT_EQ(example::row(all, "RATES", "ddp²").back(), "FAILED") << all;
 }
 
 TEST(OptionsExplain, says_options_scales_and_sums) {
@@ -124,7 +157,8 @@ TEST(OptionsExplain, says_options_scales_and_sums) {
   r["training"]["skipped_steps"] = 2;
   r["training"]["skipped_at"] = {0, 3};
   r["traffic"]["reduction"] = {
-      {"dtype", "f32"}, {"accumulates_in", "f32 in order"}, {"mean_applied", "last"}};
+      {"dtype", "fp32"},   {"accumulates_in", "fp32 in order"}, {"mean_applied", "last"},
+      {"kept_in", "fp16"}, {"micro_steps", "added here"},       {"overflow", "some overflow"}};
   std::string text = explain(r);
   for (std::size_t at = 0; (at = text.find("\n  ", at)) != std::string::npos;) text[at] = ' ';
   for (const char* part :
@@ -132,11 +166,18 @@ TEST(OptionsExplain, says_options_scales_and_sums) {
         "activations computed again", "weights gathered again at the turn to backward",
         "parameters of fewer than 100 elements whole", "frozen: wte, wpe",
         "loss scale  65536 32768", "skipped steps 2 (at 0, 3)",
-        "gradients travel in f32 and are added in f32 in order; 1/N is applied last."})
+        "gradients travel in fp32 and are added in fp32 in order; 1/N is applied last;",
+        "in fp16; micro-steps: added here; some overflow."})
     EXPECT_TRUE(has(text, part)) << part << "\n" << text;
   EXPECT_TRUE(has(explain(record_of("ddp", false, 1, 30)), "\nin fp32\n"));
   r["bytes"]["trainable"] = 600'000;
   EXPECT_TRUE(has(explain(r), "P = 694,272   T = 600,000   N = 2")) << explain(r);
+  r["bytes"]["kept_whole"] = 1'000;
+  r["bytes"]["held"][0]["formula"] = "2P/N + 2W(N-1)/N";
+  text = explain(r);
+  EXPECT_TRUE(has(text, "W = 1,000: the elements")) << text;
+  for (const std::string& line : example::lines_of(text.substr(text.find('\n') + 1)))
+    EXPECT_LE(line.size(), 100u) << line;
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ Suite suite_of(const RunArguments& a) {
     suite = load_suite(a.suite, a.given);
   } else if (!a.given.empty()) {
     suite.name = "flags";
-    suite.cells = cells_of(a.given);
+    suite.cells = cells_of(a.given, mpi::launched(), &suite.notes);
     remove_duplicates(suite);
     validate(suite.cells);
   } else if (!a.resume.empty()) {

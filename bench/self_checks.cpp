@@ -105,6 +105,13 @@ std::string loss_not_finite(const TrainingReport& r) {
   return "";
 }
 
+std::string nothing_trained(const Training& t, const TrainingReport& r) {
+  for (int i = 0; i < t.steps; ++i)
+    if (!was_skipped(r, static_cast<std::size_t>(t.warmup + i))) return "";
+  return fmt::format("all {} measured steps were skipped, since their gradients were not finite",
+                     t.steps);
+}
+
 void set(json& in, const std::string& check, const std::string& difference) {
   in[check] = difference.empty();
   if (!difference.empty()) in[check + "_reason"] = difference;
@@ -115,6 +122,11 @@ void set(json& in, const std::string& check, const std::string& difference) {
 void set_missing(json& in, const std::string& key, const std::string& why) {
   in[key] = nullptr;
   in[key + "_reason"] = why;
+}
+
+bool was_skipped(const TrainingReport& r, std::size_t step) {
+  const std::vector<double>& norm = r.ranks[0].norm_before;
+  return step < norm.size() && !std::isfinite(norm[step]);
 }
 
 std::uint64_t total_volume(const RankReport& rank) {
@@ -131,6 +143,7 @@ json self_checks(const Training& t, const TrainingReport& r) {
   set(out, "ranks_agree", ranks_differ(r));
   set(out, "nothing_left", something_left(r));
   set(out, "loss_finite", loss_not_finite(r));
+  set(out, "trained", nothing_trained(t, r));
   const Verdict moved = moved_agrees(t, r);
   out["moved_agrees"] = moved.value;
   if (!moved.reason.empty()) out["moved_agrees_reason"] = moved.reason;

@@ -10,6 +10,7 @@
 #include "bench/embedded.hpp"
 #include "bench/link_text.hpp"
 #include "bench/registry.hpp"
+#include "bench/suite_lists.hpp"
 #include "bench/text.hpp"
 #include "impl/models/config.hpp"
 
@@ -71,6 +72,7 @@ void resolve_precision(const Draft& d, Cell& cell) {
 // Most are called config.json: then their folder has the name.
 void resolve_model(const Draft& d, Cell& cell) {
   if (!is_config(cell.model)) {
+    if (d.vocab) check_model(cell);
     if (d.vocab)
       throw InputError(
           fmt::format("--vocab {} is for --model FILE.json; --model {} says its own vocabulary.",
@@ -148,7 +150,8 @@ RunFlags run_flags_of(const std::vector<std::string>& all, RunFlags from) {
 
 }  // namespace
 
-std::vector<Cell> cells_of(const Given& given, std::optional<int> world) {
+std::vector<Cell> cells_of(const Given& given, std::optional<int> world,
+                           std::vector<std::string>* notes) {
   if (given.count("--batch") && given.count("--global-batch"))
     throw InputError("--batch and --global-batch are both given; give one of them.");
   std::vector<Draft> drafts(1);
@@ -168,17 +171,24 @@ std::vector<Cell> cells_of(const Given& given, std::optional<int> world) {
       throw InputError("the comma lists multiply into more than 100000 cells; give fewer values.");
     drafts = std::move(more);
   }
+  keep_what_differs(drafts);
+  scale_what_is_scaled(drafts);
   std::vector<Cell> cells;
   for (const Draft& d : drafts) cells.push_back(resolved(d, world));
+  leave_out_misfits(cells, notes);
   return cells;
 }
 
 void validate(const std::vector<Cell>& cells) {
-  std::map<std::vector<std::string>, std::size_t> sizes;  // each corpus is read once
+  // Each corpus is read once: its size and its largest byte.
+  std::map<std::vector<std::string>, std::pair<std::size_t, std::uint8_t>> known;
   for (const Cell& cell : cells) {
-    const auto known = sizes.find(cell.data);
-    if (known == sizes.end()) sizes[cell.data] = load_text(cell.data).bytes.size();
-    validate(cell, sizes[cell.data]);
+    if (!known.contains(cell.data)) {
+      const Text text = load_text(cell.data);
+      known[cell.data] = {text.bytes.size(), text.largest()};
+    }
+    const auto [size, largest] = known[cell.data];
+    validate(cell, size, largest);
   }
 }
 
@@ -204,7 +214,7 @@ Suite parse_suite(const std::string& name, const std::string& text, const Given&
         if (flag == "--global-batch") given.erase("--batch");
         given[flag] = values;
       }
-      std::vector<Cell> cells = cells_of(given);
+      std::vector<Cell> cells = cells_of(given, mpi::launched(), &suite.notes);
       validate(cells);
       std::move(cells.begin(), cells.end(), std::back_inserter(suite.cells));
     } catch (const InputError& e) {

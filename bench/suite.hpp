@@ -37,8 +37,10 @@ const std::vector<CellFlag>& cell_flags();
 using Given = std::map<std::string, std::vector<std::string>>;
 
 // All combinations, the first flag of cell_flags() varying slowest; without --strategy, all of
-// them. world: as how many ranks a launcher has started this program. Throws InputError.
-std::vector<Cell> cells_of(const Given&, std::optional<int> world = mpi::launched());
+// them. world: as how many ranks a launcher has started this program; notes: gets a sentence where
+// combinations that cannot be are left out. Throws InputError.
+std::vector<Cell> cells_of(const Given&, std::optional<int> world = mpi::launched(),
+                           std::vector<std::string>* notes = nullptr);
 
 struct RunFlags {
   std::int64_t rounds = 5;
@@ -49,7 +51,7 @@ struct Suite {
   std::string name;
   RunFlags run;
   std::vector<Cell> cells;
-  std::vector<std::string> notes;  // duplicates that were removed
+  std::vector<std::string> notes;  // what was removed: duplicates, and what cannot be
 };
 
 // override_with: flags of the command line, which replace the same flag in every line. Throws

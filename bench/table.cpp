@@ -12,6 +12,7 @@
 #include "bench/legend.hpp"
 #include "bench/link_text.hpp"
 #include "bench/record.hpp"
+#include "bench/text.hpp"
 #include "bench/units.hpp"
 
 namespace shardmark {
@@ -153,10 +154,19 @@ std::string common_settings(const std::vector<Group>& groups) {
   return joined(parts);
 }
 
+// Two files may have one name: then the hash that their ids have.
+std::string model_in(const json& settings, const std::vector<Group>& groups) {
+  const std::string name = model_at(settings);
+  const bool alone = std::none_of(groups.begin(), groups.end(), [&](const Group& g) {
+    return model_at(g.settings) == name && g.settings["model"] != settings["model"];
+  });
+  return alone ? name : name + "~" + short_hash(text_at(settings, "model"));
+}
+
 std::string title(const Group& group, const std::vector<Group>& groups) {
   const json& s = group.settings;
   std::vector<std::string> parts = {
-      model_at(s), times(s["ranks"], "rank", "ranks"),
+      model_in(s, groups), times(s["ranks"], "rank", "ranks"),
       fmt::format("{} x {} tokens a rank", s["batch"].get<int>(), s["sequence"].get<int>())};
   for (const Row& row : group.rows)
     if (row.shown) {

@@ -219,6 +219,8 @@ std::string given_twice(std::string_view flag, bool list) {
                      list ? "several values are separated by commas" : "give it once");
 }
 
+std::string short_hash(std::string_view text) { return hex16(fnv1a64(text)).substr(0, 4); }
+
 std::string hex16(std::uint64_t value) { return fmt::format("{:016x}", value); }
 
 std::string read_whole_file(std::string_view what, const std::filesystem::path& file) {

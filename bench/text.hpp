@@ -45,6 +45,7 @@ std::string given_twice(std::string_view flag, bool list);
 inline constexpr std::uint64_t fnv1a_start = 0xcbf29ce484222325u;
 std::uint64_t fnv1a64(std::string_view bytes, std::uint64_t from = fnv1a_start);
 std::string hex16(std::uint64_t);
+std::string short_hash(std::string_view text);  // 4 digits: tells names apart
 
 // The whole file. Throws InputError: missing, a folder, not readable. what: the flag or key that
 // named it.

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <tuple>
 
 #include "impl/models/config_keys.hpp"
+#include "impl/models/figures.hpp"
 #include "impl/models/forms.hpp"
 
 namespace shardmark {
@@ -18,6 +20,28 @@ constexpr std::array<Family, 4> families{{{"gpt2", "GPT2LMHeadModel"},
                                           {"mistral", "MistralForCausalLM"},
                                           {"qwen2", "Qwen2ForCausalLM"}}};
 
+const Family* of_architecture(const std::string& name) {
+  for (const Family& f : families)
+    if (f.architecture == name) return &f;
+  return nullptr;
+}
+
+// Beside a model type: another family's name, or what is not a language model, would be trained as
+// something else than it is.
+void fits_architecture(const ConfigKeys& c, const std::string& family) {
+  const std::vector<std::string> given = c.words("architectures");
+  if (given.empty()) return;
+  const Family* named = of_architecture(given.front());
+  if (named && family != named->name)
+    c.refuse("model_type",
+             fmt::format("\"architectures\" names {}, which is of {}", given.front(), named->name));
+  if (!named && !given.front().ends_with("ForCausalLM") && !given.front().ends_with("LMHeadModel"))
+    c.refuse_all(
+        fmt::format("\"architectures\" names {}, but with \"model_type\" {} only a "
+                    "language model (...ForCausalLM, ...LMHeadModel) is trained here",
+                    given.front(), family));
+}
+
 std::string family_of(const ConfigKeys& c) {
   std::vector<std::string> known;
   std::string architectures;
@@ -27,11 +51,15 @@ std::string family_of(const ConfigKeys& c) {
   }
   if (!c.has("model_type") && c.has("architectures")) {
     const std::vector<std::string> given = c.words("architectures");
-    for (const Family& f : families)
-      if (given == std::vector<std::string>{f.architecture}) return f.name;
-    c.refuse("architectures", "may hold one of " + architectures);
+    const Family* only = given.size() == 1 ? of_architecture(given.front()) : nullptr;
+    if (!only)
+      c.refuse_all(fmt::format("\"architectures\" names {}, but may hold one of {}",
+                               given.empty() ? "nothing" : given.front(), architectures));
+    return only->name;
   }
-  return c.word("model_type", known, "");
+  const std::string family = c.word("model_type", known, "");
+  fits_architecture(c, family);
+  return family;
 }
 
 // What is not here, and would be trained as something else if it were passed over.
@@ -40,19 +68,24 @@ void off(const ConfigKeys& c, std::initializer_list<const char*> keys) {
     if (c.flag(key, false)) c.refuse(key, "only false is known");
 }
 
-void not_quantized(const ConfigKeys& c) {
+// Each would hold other parameters than those of one dense layer.
+void dense_and_whole(const ConfigKeys& c) {
+  for (const char* key : {"num_local_experts", "num_experts"})
+    if (c.has(key)) c.refuse(key, "experts are not trained here: it must not be there");
   if (c.has("quantization_config"))
     c.refuse("quantization_config", "quantized weights are not trained here");
 }
 
 GptShape gpt2(const ConfigKeys& c) {
   GptShape s;
-  s.layers = c.whole("n_layer"), s.width = c.whole("n_embd"), s.heads = c.whole("n_head");
+  s.layers = c.whole("n_layer", "layers"), s.width = c.whole("n_embd", "width"),
+  s.heads = c.whole("n_head", "heads");
   if (s.width % s.heads != 0)
     c.refuse("n_embd", fmt::format("must be a multiple of n_head, {}", s.heads));
-  s.inner = c.whole("n_inner", 4 * s.width);
-  s.vocabulary = c.whole("vocab_size"), s.positions = c.whole("n_positions");
-  s.epsilon = static_cast<float>(c.real_or("layer_norm_epsilon", 1e-5));
+  s.inner = c.whole("n_inner", "inner", 4 * s.width);
+  s.vocabulary = c.whole("vocab_size", "vocabulary"),
+  s.positions = c.whole("n_positions", "positions");
+  s.epsilon = static_cast<float>(c.real_or("layer_norm_epsilon", "epsilon", 1e-5));
   s.tied = c.flag("tie_word_embeddings", true);
   c.word("activation_function", {"gelu_new", "gelu_pytorch_tanh"}, "gelu_new");
   off(c, {"scale_attn_by_inverse_layer_idx", "reorder_and_upcast_attn", "add_cross_attention"});
@@ -60,50 +93,66 @@ GptShape gpt2(const ConfigKeys& c) {
   return s;
 }
 
+// An empty `otherwise`: it must be there.
+std::string rotary_type(const ConfigKeys& rope, const char* key, const char* otherwise) {
+  return rope.word(key, {"default", "linear", "llama3"}, otherwise);
+}
+
 RotaryScaling scaling_of(const ConfigKeys& c, const std::string& type) {
   RotaryScaling s;
   if (type == "default") return s;
-  s.factor = c.real("factor", 1);
+  s.factor = c.real("factor", "rope_factor", 1);
   if (type == "linear") return s;
-  s.low = c.real("low_freq_factor"), s.high = c.real("high_freq_factor");
-  s.original = c.whole("original_max_position_embeddings");
+  s.low = c.real("low_freq_factor", "rope_low"), s.high = c.real("high_freq_factor", "rope_high");
+  s.original = c.whole("original_max_position_embeddings", "rope_original");
   if (s.high <= s.low)
     c.refuse("high_freq_factor", fmt::format("must be above low_freq_factor, {}", s.low));
   return s;
 }
 
 void only_whole_rotation(const ConfigKeys& c) {
-  if (c.real_or("partial_rotary_factor", 1) != 1)
+  if (c.real_or("partial_rotary_factor", "rope_factor", 1) != 1)
     c.refuse("partial_rotary_factor", "only 1 is known");
 }
 
-// Older files have "rope_theta" and perhaps "rope_scaling", newer ones both in "rope_parameters".
+RotaryScaling older_scaling(const ConfigKeys& c) {
+  if (!c.has("rope_scaling")) return {};
+  const ConfigKeys rope = c.below("rope_scaling");
+  const bool older = !rope.has("rope_type") && rope.has("type");
+  return scaling_of(rope, rotary_type(rope, older ? "type" : "rope_type", ""));
+}
+
+// Older files have "rope_theta" and perhaps "rope_scaling", newer ones both in "rope_parameters";
+// where a file has old and new ones, they must say the same.
 void read_rotary(const ConfigKeys& c, LlamaShape& s) {
-  const std::vector<std::string> known{"default", "linear", "llama3"};
   only_whole_rotation(c);
-  s.theta = c.real_or("rope_theta", 10000);
-  if (c.has("rope_parameters")) {
-    const ConfigKeys rope = c.below("rope_parameters");
-    only_whole_rotation(rope);
-    s.theta = rope.real_or("rope_theta", s.theta);
-    s.scaling = scaling_of(rope, rope.word("rope_type", known, "default"));
-  } else if (c.has("rope_scaling")) {
-    const ConfigKeys rope = c.below("rope_scaling");
-    const bool older = !rope.has("rope_type") && rope.has("type");
-    s.scaling = scaling_of(rope, rope.word(older ? "type" : "rope_type", known, ""));
-  }
+  s.theta = c.real_or("rope_theta", "theta", 10000);
+  s.scaling = older_scaling(c);
+  if (!c.has("rope_parameters")) return;
+  const ConfigKeys rope = c.below("rope_parameters");
+  only_whole_rotation(rope);
+  const double theta = rope.real_or("rope_theta", "theta", s.theta);
+  const RotaryScaling scaling = scaling_of(rope, rotary_type(rope, "rope_type", "default"));
+  if (c.has("rope_theta") && theta != s.theta)
+    c.refuse("rope_theta", fmt::format("\"rope_parameters.rope_theta\" is {}", theta));
+  const auto figures = [](const RotaryScaling& r) {
+    return std::tuple(r.factor, r.low, r.high, r.original);
+  };
+  if (c.has("rope_scaling") && figures(scaling) != figures(s.scaling))
+    c.refuse("rope_scaling", "says something else than \"rope_parameters\": leave one of them");
+  s.theta = theta, s.scaling = scaling;
 }
 
 void read_heads(const ConfigKeys& c, const std::string& family, LlamaShape& s) {
-  s.heads = c.whole("num_attention_heads");
+  s.heads = c.whole("num_attention_heads", "heads");
   // Llama's own default is one for each head; the other families' defaults are figures of one
   // model, which a file that leaves them out hardly means.
-  s.kv_heads =
-      family == "llama" ? c.whole("num_key_value_heads", s.heads) : c.whole("num_key_value_heads");
+  s.kv_heads = family == "llama" ? c.whole("num_key_value_heads", "kv_heads", s.heads)
+                                 : c.whole("num_key_value_heads", "kv_heads");
   if (s.heads % s.kv_heads != 0)
     c.refuse("num_key_value_heads", fmt::format("must divide num_attention_heads, {}", s.heads));
   if (c.has("head_dim")) {
-    s.head_dim = c.whole("head_dim");
+    s.head_dim = c.whole("head_dim", "head_dim");
     if (s.head_dim % 2 != 0) c.refuse("head_dim", "must be even, as rotary positions turn pairs");
     return;
   }
@@ -115,17 +164,19 @@ void read_heads(const ConfigKeys& c, const std::string& family, LlamaShape& s) {
 }
 
 std::size_t window_of(const ConfigKeys& c, const std::string& family) {
-  if (family == "qwen2" && c.flag("use_sliding_window", false)) return c.whole("sliding_window");
-  return family == "mistral" ? c.whole("sliding_window", 0) : 0;
+  if (family == "qwen2" && c.flag("use_sliding_window", false))
+    return c.whole("sliding_window", "window");
+  return family == "mistral" ? c.whole("sliding_window", "window", 0) : 0;
 }
 
 LlamaShape llama(const ConfigKeys& c, const std::string& family) {
   LlamaShape s;
-  s.layers = c.whole("num_hidden_layers"), s.width = c.whole("hidden_size");
+  s.layers = c.whole("num_hidden_layers", "layers"), s.width = c.whole("hidden_size", "width");
   read_heads(c, family, s);
-  s.inner = c.whole("intermediate_size"), s.vocabulary = c.whole("vocab_size");
-  s.positions = c.whole("max_position_embeddings");
-  s.epsilon = static_cast<float>(c.real_or("rms_norm_eps", 1e-6));
+  s.inner = c.whole("intermediate_size", "inner"),
+  s.vocabulary = c.whole("vocab_size", "vocabulary");
+  s.positions = c.whole("max_position_embeddings", "positions");
+  s.epsilon = static_cast<float>(c.real_or("rms_norm_eps", "epsilon", 1e-6));
   s.tied = c.flag("tie_word_embeddings", false);
   if (family == "llama") {
     s.qkv_bias = s.o_bias = c.flag("attention_bias", false);
@@ -145,9 +196,15 @@ bool is_config(const std::string& model) { return model.ends_with(".json"); }
 std::string form_of_config(const std::string& json_text, const std::string& file, bool bytes) {
   const ConfigKeys c(json_text, file);
   const std::string family = family_of(c);
-  not_quantized(c);
-  const auto form = [bytes](auto shape) {
+  dense_and_whole(c);
+  const auto form = [&](auto shape) {
     if (bytes) shape.vocabulary = vocabulary;
+    if (const double count = parameters_of(shape); count > most_parameters)
+      c.refuse_all(
+          fmt::format("the model has {:.2g} parameters, but may have at most {:.0e}; "
+                      "\"{}\" and \"{}\" make it smaller",
+                      count, most_parameters, family == "gpt2" ? "n_layer" : "num_hidden_layers",
+                      family == "gpt2" ? "n_embd" : "hidden_size"));
     return form_of(shape);
   };
   return family == "gpt2" ? form(gpt2(c)) : form(llama(c, family));

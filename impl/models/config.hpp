@@ -1,6 +1,7 @@
 #pragma once
 // Which model does a Hugging Face config.json describe? Read for the four families that are here;
 // whatever would change the number of parameters or what a layer computes is refused, not guessed.
+// But for dropout, which is not applied: its keys are passed over.
 #include <string>
 
 namespace shardmark {

@@ -2,20 +2,47 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
+#include "impl/models/figures.hpp"
+
 namespace shardmark {
 
 using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t most = 1'000'000'000;  // of any figure: no product of them overflows
+constexpr int most_levels = 100;  // values are printed and copied level by level
+
+// Looks on while a file is read: for keys that stand twice, of which a reader would keep one, and
+// for what is nested deeper than any config.
+class Watch {
+ public:
+  explicit Watch(const std::string& file) : file_(file) {}
+  bool operator()(int depth, json::parse_event_t event, const json& parsed) {
+    if (depth > most_levels)
+      throw InputError(fmt::format("{} is nested deeper than {} levels, but a config.json is flat",
+                                   file_, most_levels));
+    keys_.resize(static_cast<std::size_t>(depth) + 1);  // those of objects that ended are gone
+    if (event == json::parse_event_t::key && !keys_.back().insert(parsed.get<std::string>()).second)
+      throw InputError(fmt::format("{}: \"{}\" is there twice, but may stand once", file_,
+                                   parsed.get<std::string>()));
+    return true;
+  }
+
+ private:
+  const std::string& file_;
+  std::vector<std::set<std::string>> keys_;  // by depth
+};
 
 json object_of(const std::string& text, const std::string& file) {
   json all;
   try {
-    all = json::parse(text);
+    all = json::parse(text, Watch(file));
   } catch (const json::parse_error& e) {
     throw InputError(fmt::format("{} is no JSON: it cannot be read from byte {} on", file, e.byte));
+  } catch (const json::exception& e) {
+    throw InputError(fmt::format("{} cannot be read: {}", file, e.what()));
   }
   if (!all.is_object())
     throw InputError(fmt::format("{} holds no JSON object, but a config.json is one", file));
@@ -41,9 +68,16 @@ const json* ConfigKeys::find(const std::string& key) const {
 void ConfigKeys::refuse(const std::string& key, const std::string& may) const {
   const auto it = all_.find(key);
   std::string was = "missing";
-  if (it != all_.end()) was = it->dump(-1, ' ', false, json::error_handler_t::replace);
+  if (it != all_.end())
+    was = it->is_object()  ? "an object"
+          : it->is_array() ? "a list"
+                           : it->dump(-1, ' ', false, json::error_handler_t::replace);
   if (was.size() > 60) was = was.substr(0, 57) + "...";
   throw InputError(fmt::format("{}: \"{}{}\" is {}, but {}", file_, path_, key, was, may));
+}
+
+void ConfigKeys::refuse_all(const std::string& what) const {
+  throw InputError(fmt::format("{}: {}", file_, what));
 }
 
 ConfigKeys ConfigKeys::below(const std::string& key) const {
@@ -52,15 +86,17 @@ ConfigKeys ConfigKeys::below(const std::string& key) const {
   return {*value, file_, path_ + key + "."};
 }
 
-std::size_t ConfigKeys::whole(const std::string& key) const {
+std::size_t ConfigKeys::whole(const std::string& key, const char* figure) const {
   const json* value = find(key);
+  const std::size_t most = most_whole(figure);
   if (!value || !value->is_number_unsigned() || *value < 1 || *value > most)
     refuse(key, fmt::format("must be a whole number from 1 to {}", most));
   return value->get<std::size_t>();
 }
 
-std::size_t ConfigKeys::whole(const std::string& key, std::size_t otherwise) const {
-  return has(key) ? whole(key) : otherwise;
+std::size_t ConfigKeys::whole(const std::string& key, const char* figure,
+                              std::size_t otherwise) const {
+  return has(key) ? whole(key, figure) : otherwise;
 }
 
 bool ConfigKeys::flag(const std::string& key, bool otherwise) const {
@@ -69,17 +105,20 @@ bool ConfigKeys::flag(const std::string& key, bool otherwise) const {
   return value ? value->get<bool>() : otherwise;
 }
 
-double ConfigKeys::real(const std::string& key, double least) const {
+double ConfigKeys::real(const std::string& key, const char* figure, double least) const {
   const json* value = find(key);
   const double number = value && value->is_number() ? value->get<double>() : 0;
   if (!(number > 0) || number < least)
     refuse(key, least > 0 ? fmt::format("must be a number of {} or more", least)
                           : "must be a number above 0");
+  const RealLimits limits = real_limits(figure);
+  if (number < limits.least || number > limits.most)
+    refuse(key, fmt::format("must be from {} to {}", limits.least, limits.most));
   return number;
 }
 
-double ConfigKeys::real_or(const std::string& key, double otherwise) const {
-  return has(key) ? real(key) : otherwise;
+double ConfigKeys::real_or(const std::string& key, const char* figure, double otherwise) const {
+  return has(key) ? real(key, figure) : otherwise;
 }
 
 std::string ConfigKeys::word(const std::string& key, const std::vector<std::string>& known,

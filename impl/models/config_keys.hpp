@@ -17,16 +17,19 @@ class ConfigKeys {
   bool has(const std::string& key) const { return find(key) != nullptr; }
   ConfigKeys below(const std::string& key) const;  // the object that the key holds
 
-  std::size_t whole(const std::string& key) const;  // 1 or more
-  std::size_t whole(const std::string& key, std::size_t otherwise) const;
+  // figure: that it becomes (figures.hpp), which has the limits.
+  std::size_t whole(const std::string& key, const char* figure) const;
+  std::size_t whole(const std::string& key, const char* figure, std::size_t otherwise) const;
   bool flag(const std::string& key, bool otherwise) const;
-  double real(const std::string& key, double least = 0) const;  // above 0, and not below least
-  double real_or(const std::string& key, double otherwise) const;
+  double real(const std::string& key, const char* figure, double least = 0) const;  // above 0
+  double real_or(const std::string& key, const char* figure, double otherwise) const;
   // One of those that are known, "silu, gelu"; an empty `otherwise`: must be there.
   std::string word(const std::string& key, const std::vector<std::string>& known,
                    const std::string& otherwise) const;
   std::vector<std::string> words(const std::string& key) const;  // of a list, which may be absent
 
+  // What is wrong with the file as a whole.
+  [[noreturn]] void refuse_all(const std::string& what) const;
   // What it is ("is 3", "is missing"), and what it may be ("must be even").
   [[noreturn]] void refuse(const std::string& key, const std::string& may) const;
 

@@ -11,18 +11,22 @@
 namespace shardmark {
 namespace {
 
-// Far above what any machine trains, and low enough that a form which is a typo costs no memory.
-std::size_t most(std::string_view key) {
-  if (key == "layers") return 10'000;
-  if (key == "positions" || key == "window" || key == "rope_original") return 1'000'000'000;
-  return 1'000'000;
-}
-
 bool is_among(const std::string& key, const std::string& names) {
   return !key.empty() && (", " + names + ",").find(", " + key + ",") != std::string::npos;
 }
 
 }  // namespace
+
+std::size_t most_whole(std::string_view key) {
+  if (key == "layers") return 10'000;
+  if (key == "positions" || key == "window" || key == "rope_original") return 1'000'000'000;
+  return 1'000'000;
+}
+
+RealLimits real_limits(std::string_view key) {
+  if (key == "epsilon") return {1e-30, 1};
+  return {1e-30, 1e30};
+}
 
 FigureReader::FigureReader(const std::string& model, std::string_view text,
                            const std::string& names)
@@ -48,31 +52,30 @@ std::size_t FigureReader::whole(const std::string& key, const std::string& text)
   if (end != last || text.empty() || error == std::errc::invalid_argument)
     throw InputError(
         fmt::format("model '{}': {} is '{}', but must be a whole number", model_, key, text));
-  if (error != std::errc{} || value > most(key))
-    throw InputError(
-        fmt::format("model '{}': {} is {}, but must be at most {}", model_, key, text, most(key)));
+  if (error != std::errc{} || value > most_whole(key))
+    throw InputError(fmt::format("model '{}': {} is {}, but must be at most {}", model_, key, text,
+                                 most_whole(key)));
+  if (value == 0) throw InputError(fmt::format("model '{}': {} must be 1 or more", model_, key));
   return value;
 }
 
 void FigureReader::operator()(const char* key, std::size_t& to) {
+  if (!given_.contains(key))
+    throw InputError(fmt::format("model '{}': {} is missing", model_, key));
   (*this)(key, to, 0);
-  if (to == 0) throw InputError(fmt::format("model '{}': {} must be 1 or more", model_, key));
 }
 
 void FigureReader::operator()(const char* key, std::size_t& to, std::size_t otherwise) {
-  to = otherwise;
-  if (const auto it = given_.find(key); it != given_.end()) {
-    to = whole(key, it->second);
-    if (to == 0) throw InputError(fmt::format("model '{}': {} must be 1 or more", model_, key));
-  }
+  const auto it = given_.find(key);
+  to = it == given_.end() ? otherwise : whole(key, it->second);
 }
 
 void FigureReader::operator()(const char* key, bool& to, bool otherwise) {
   const auto it = given_.find(key);
-  const std::size_t value = it == given_.end() ? otherwise : whole(key, it->second);
-  if (value > 1)
-    throw InputError(fmt::format("model '{}': {} is {}, but must be 0 or 1", model_, key, value));
-  to = value == 1;
+  to = it == given_.end() ? otherwise : it->second == "1";
+  if (it != given_.end() && !to && it->second != "0")
+    throw InputError(
+        fmt::format("model '{}': {} is {}, but must be 0 or 1", model_, key, it->second));
 }
 
 template <class T>
@@ -86,6 +89,10 @@ T FigureReader::real(const char* key, T otherwise) const {
   if (end != last || error != std::errc{} || !(value > 0) || !std::isfinite(value))
     throw InputError(
         fmt::format("model '{}': {} is '{}', but must be a number above 0", model_, key, text));
+  const RealLimits limits = real_limits(key);
+  if (value < limits.least || value > limits.most)
+    throw InputError(fmt::format("model '{}': {} is {}, but must be from {} to {}", model_, key,
+                                 text, limits.least, limits.most));
   return value;
 }
 

@@ -9,6 +9,16 @@
 
 namespace shardmark {
 
+// What a figure may be at most, and at least where that is not 1: one table for forms and for what
+// a config.json says. Far above what any machine trains, and low enough that a form which is a typo
+// costs no memory.
+std::size_t most_whole(std::string_view key);
+struct RealLimits {
+  double least, most;
+};
+RealLimits real_limits(std::string_view key);  // of a float, whose products stay finite
+inline constexpr double most_parameters = 1e12;
+
 class FigureNames {
  public:
   template <class T>

@@ -9,8 +9,6 @@
 namespace shardmark {
 namespace {
 
-constexpr double most_parameters = 1e12;
-
 template <class S, class Shape>
 concept MaybeConst = std::same_as<std::remove_const_t<S>, Shape>;
 
@@ -90,6 +88,19 @@ void check_scaling(const std::string& model, const RotaryScaling& s) {
 
 }  // namespace
 
+double parameters_of(const GptShape& s) {
+  const auto d = static_cast<double>(s.width), inner = static_cast<double>(s.inner);
+  return static_cast<double>(s.layers) * (4 * d * d + 2 * d * inner + 9 * d + inner) +
+         static_cast<double>((s.tied ? 1 : 2) * s.vocabulary + s.positions + 2) * d;
+}
+
+double parameters_of(const LlamaShape& s) {
+  const auto d = static_cast<double>(s.width);
+  return d * (static_cast<double>(s.layers) *
+                  static_cast<double>(s.qkv() + s.attended() + 3 * s.inner + 2) +
+              static_cast<double>((s.tied ? 1 : 2) * s.vocabulary + 1));
+}
+
 GptShape gpt_shape(const std::string& model, std::string_view text, std::size_t sequence,
                    std::size_t batch) {
   GptShape s;
@@ -102,10 +113,7 @@ GptShape gpt_shape(const std::string& model, std::string_view text, std::size_t 
     throw InputError(
         fmt::format("model '{}': width {} is not divisible by heads {}", model, s.width, s.heads));
   fits(model, sequence, "positions", s.positions);
-  const auto d = static_cast<double>(s.width), inner = static_cast<double>(s.inner);
-  at_most_the_parameters(
-      model, static_cast<double>(s.layers) * (4 * d * d + 2 * d * inner + 9 * d + inner) +
-                 static_cast<double>((s.tied ? 1 : 2) * s.vocabulary + s.positions + 2) * d);
+  at_most_the_parameters(model, parameters_of(s));
   return s;
 }
 
@@ -127,11 +135,7 @@ LlamaShape llama_shape(const std::string& model, std::string_view text, std::siz
   check_scaling(model, s.scaling);
   fits(model, sequence, "positions", s.positions);
   fits(model, sequence, "window", s.window);
-  const auto d = static_cast<double>(s.width);
-  at_most_the_parameters(model,
-                         d * (static_cast<double>(s.layers) *
-                                  static_cast<double>(s.qkv() + s.attended() + 3 * s.inner + 2) +
-                              static_cast<double>((s.tied ? 1 : 2) * s.vocabulary + 1)));
+  at_most_the_parameters(model, parameters_of(s));
   return s;
 }
 

@@ -19,6 +19,10 @@ LlamaShape llama_shape(const std::string& model, std::string_view text, std::siz
 MlpShape mlp_shape(const std::string& model, std::string_view text, std::size_t sequence,
                    std::size_t batch);
 
+// About how many, before anything is built.
+double parameters_of(const GptShape&);
+double parameters_of(const LlamaShape&);
+
 // The family and the figures that have to be named.
 std::string form_of(const GptShape&);
 std::string form_of(const LlamaShape&);

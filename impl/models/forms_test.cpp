@@ -104,8 +104,9 @@ TEST(Forms, RefusesShapesThatDoNotFit) {
   };
   EXPECT_EQ(sentence("gpt:layers=2,width=10,heads=3"),
             "model 'gpt:layers=2,width=10,heads=3': width 10 is not divisible by heads 3");
-  EXPECT_EQ(sentence("gpt:layers=2,width=10"),
-            "model 'gpt:layers=2,width=10': heads must be 1 or more");
+  EXPECT_EQ(sentence("gpt:layers=2,width=10"), "model 'gpt:layers=2,width=10': heads is missing");
+  EXPECT_EQ(sentence("gpt:layers=2,width=10,heads=0"),
+            "model 'gpt:layers=2,width=10,heads=0': heads must be 1 or more");
   EXPECT_EQ(sentence("gpt:layers=x,width=10,heads=1"),
             "model 'gpt:layers=x,width=10,heads=1': layers is 'x', but must be a whole number");
   EXPECT_EQ(
@@ -141,6 +142,10 @@ TEST(Forms, NamesTheFigureThatDoesNotFit) {
   EXPECT_EQ(sentence(",head_dim=2,theta=fast"), "theta is 'fast', but must be a number above 0");
   EXPECT_EQ(sentence(",head_dim=2,theta=inf"), "theta is 'inf', but must be a number above 0");
   EXPECT_EQ(sentence(",head_dim=2,epsilon=-1"), "epsilon is '-1', but must be a number above 0");
+  EXPECT_EQ(sentence(",head_dim=2,epsilon=1"), "accepted");
+  EXPECT_EQ(sentence(",head_dim=2,epsilon=1.5"), "epsilon is 1.5, but must be from 1e-30 to 1");
+  EXPECT_EQ(sentence(",head_dim=2,epsilon=1e-31"), "epsilon is 1e-31, but must be from 1e-30 to 1");
+  EXPECT_EQ(sentence(",head_dim=2,theta=1e40"), "theta is 1e40, but must be from 1e-30 to 1e+30");
   EXPECT_EQ(sentence(",head_dim=2,tied=2"), "tied is 2, but must be 0 or 1");
   EXPECT_EQ(sentence(",head_dim=2,rope_original=9,rope_low=4"),
             "rope_high is 4, but must be above rope_low, 4");
