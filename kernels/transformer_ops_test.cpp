@@ -34,11 +34,11 @@ void check_rms_norm(std::size_t w, std::size_t rows) {
     cpu::run(RmsNorm{x, gain, out, stats, w, 1e-3f}, threads);
     expect_near(out, want.out, 1e-5, "out");
     expect_near(stats, want.stats, 1e-5, "stats");
-    cpu::run(RmsNormBackward{grad, x, gain, stats, dx, dgain, w}, threads);
+    run_with_scratch(RmsNormBackward{grad, x, gain, stats, dx, dgain, w, {}}, threads);
     const double tolerance = w == 1 ? 1e-3 : 5e-5;  // one element alone: 1 / rms is large
     expect_near(dx, plus(back.dx, dx_before), tolerance, "dx");
     expect_near(dgain, plus(back.dgain, dgain_before), 1e-5, "dgain");
-    cpu::run(RmsNormBackward{grad, x, gain, stats, dx, {}, w}, threads);
+    run_with_scratch(RmsNormBackward{grad, x, gain, stats, dx, {}, w, {}}, threads);
   }
 }
 
@@ -58,7 +58,7 @@ TEST_P(TransformerOps, RmsNormSumsItsGainBeforeItRounds) {
   const Guarded<float> stats(Values(rows, 1.0));
   for (const int threads : {1, 3}) {
     const Guarded<Bf16> dx{Values(rows)}, dgain(Values{1.0});
-    cpu::run(RmsNormBackward{grad, x, gain, stats, dx, dgain, 1}, threads);
+    run_with_scratch(RmsNormBackward{grad, x, gain, stats, dx, dgain, 1, {}}, threads);
     EXPECT_EQ(dgain.values()[0], 2);
   }
 }

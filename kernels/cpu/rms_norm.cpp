@@ -7,7 +7,7 @@
 namespace shardmark::cpu::SHARDMARK_ISA {
 
 template <class T>
-void rms_norm(const RmsNormRows<T>& a) {
+void rms_norm(const NormRows<T>& a) {
   const std::size_t w = a.width;
   for (std::size_t r = 0; r < a.rows; ++r) {
     const T* x = a.x + r * w;
@@ -23,9 +23,9 @@ void rms_norm(const RmsNormRows<T>& a) {
     });
   }
 }
-template void rms_norm(const RmsNormRows<float>&);
-template void rms_norm(const RmsNormRows<Bf16>&);
-template void rms_norm(const RmsNormRows<F16>&);
+template void rms_norm(const NormRows<float>&);
+template void rms_norm(const NormRows<Bf16>&);
+template void rms_norm(const NormRows<F16>&);
 
 namespace {
 
@@ -34,7 +34,7 @@ constexpr std::size_t together = 4;  // rows: one load and store of dgain for so
 // One vector of columns, from column i on, of `count` rows. means: of grad * gain * the normalised
 // row.
 template <class T, class V>
-SHARDMARK_INLINE void columns_backward(const RmsNormRowsBackward<T>& a, std::size_t r,
+SHARDMARK_INLINE void columns_backward(const NormRowsBackward<T>& a, std::size_t r,
                                        std::size_t count, std::size_t i, const float* means,
                                        V vector) {
   Floats gain_sum = Floats{};
@@ -52,7 +52,7 @@ SHARDMARK_INLINE void columns_backward(const RmsNormRowsBackward<T>& a, std::siz
 }  // namespace
 
 template <class T>
-void rms_norm_backward(const RmsNormRowsBackward<T>& a) {
+void rms_norm_backward(const NormRowsBackward<T>& a) {
   const std::size_t w = a.width;
   for (std::size_t r = 0; r < a.rows; r += together) {
     const std::size_t count = a.rows - r < together ? a.rows - r : together;
@@ -75,8 +75,8 @@ void rms_norm_backward(const RmsNormRowsBackward<T>& a) {
     });
   }
 }
-template void rms_norm_backward(const RmsNormRowsBackward<float>&);
-template void rms_norm_backward(const RmsNormRowsBackward<Bf16>&);
-template void rms_norm_backward(const RmsNormRowsBackward<F16>&);
+template void rms_norm_backward(const NormRowsBackward<float>&);
+template void rms_norm_backward(const NormRowsBackward<Bf16>&);
+template void rms_norm_backward(const NormRowsBackward<F16>&);
 
 }  // namespace shardmark::cpu::SHARDMARK_ISA

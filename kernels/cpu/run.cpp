@@ -14,9 +14,12 @@ void run(const Op& op, int threads) {
 }
 
 std::size_t scratch_bytes(const Op& op, int threads) {
-  if (const auto* product = std::get_if<Matmul>(&op)) return scratch_of(*product, threads);
-  if (const auto* o = std::get_if<AttentionBackward>(&op)) return scratch_of(*o, threads);
-  return 0;
+  return std::visit(
+      [threads](const auto& o) -> std::size_t {
+        if constexpr (requires { o.scratch; }) return scratch_of(o, threads);
+        return 0;
+      },
+      op);
 }
 
 void run_op(const Transfer&, int) {
