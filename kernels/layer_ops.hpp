@@ -37,7 +37,7 @@ struct EmbedBackward {
   ConstView tokens, grad;  // i32 (rows); (rows, width)
   View table, positions;   // gradients, add; each may be empty
   std::size_t width = 0, sequence = 0;
-  View scratch;  // u8, at least what the device asks for this shape
+  View scratch{};  // u8, at least what the device asks for this shape
   Access access() const { return {{tokens, grad}, {table, positions, scratch}}; }
 };
 
@@ -65,7 +65,7 @@ struct LayerNormBackward {
   ConstView grad, x, gain, stats;  // x: what was normalised
   View dx, dgain, dbias;
   std::size_t width = 0;
-  View scratch;  // u8, at least what the device asks for this shape
+  View scratch{};  // u8, at least what the device asks for this shape
   Access access() const { return {{grad, x, gain, stats}, {dx, dgain, dbias, scratch}}; }
 };
 
@@ -84,7 +84,7 @@ struct RmsNormBackward {
   ConstView grad, x, gain, stats;  // x: what was normalised
   View dx, dgain;
   std::size_t width = 0;
-  View scratch;  // u8, at least what the device asks for this shape
+  View scratch{};  // u8, at least what the device asks for this shape
   Access access() const { return {{grad, x, gain, stats}, {dx, dgain, scratch}}; }
 };
 

@@ -98,6 +98,32 @@ TEST_P(TransformerOps, SwigluAtTheEnds) {
   EXPECT_TRUE(std::isnan(out.values()[7]) && std::isnan(dx.values()[7]));
 }
 
+// Where 1 + e^-gate is 1, the result is gate * up, which f32 holds: for every number of 2 bytes,
+// the nearest one.
+template <class T>
+void check_rounding() {
+  constexpr std::size_t columns = 65536;
+  Guarded<T> x(2 * columns);
+  const Guarded<T> out(columns);
+  for (std::size_t i = 0; i < columns; ++i) {
+    x[i] = element<T>(static_cast<double>(32 + (i * 7 + i / 256) % 32) + 0.25 * (i % 4));
+    x[columns + i] = T{static_cast<std::uint16_t>(i)};
+  }
+  cpu::run(Swiglu{x, out, columns}, 1);
+  for (std::size_t i = 0; i < columns; ++i) {
+    const double want = number(x[i]) * number(x[columns + i]);
+    if (std::isnan(want))
+      ASSERT_TRUE(std::isnan(number(out[i]))) << i;
+    else
+      ASSERT_EQ(out[i].bits, element<T>(want).bits) << number(x[i]) << " * " << i;
+  }
+}
+
+TEST_P(TransformerOps, SwigluRoundsToTheNearest) {
+  check_rounding<Bf16>();
+  check_rounding<F16>();
+}
+
 template <class T>
 void check_rotary(std::size_t head_dim) {
   SCOPED_TRACE(::testing::Message() << "head_dim " << head_dim);

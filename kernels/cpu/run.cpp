@@ -8,8 +8,8 @@
 namespace shardmark::cpu {
 
 void run(const Op& op, int threads) {
-  require(threads >= 1,
-          "an op was given " + std::to_string(threads) + " threads, but it needs at least 1");
+  if (threads < 1)  // the sentence is made where it is needed alone
+    throw Error("an op was given " + std::to_string(threads) + " threads, but it needs at least 1");
   std::visit([threads](const auto& o) { run_op(o, threads); }, op);
 }
 
