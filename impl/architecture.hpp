@@ -1,6 +1,7 @@
 #pragma once
 // What is a model, as data? Parameters, units, and what each unit multiplies and keeps, for one
 // batch shape. Nothing is allocated: 1e12 parameters are fine.
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ struct Parameter {
   Init init;
 };
 
+// An operand that has a size and no memory: what a device asks for an op counts shapes alone.
+inline View nowhere(std::size_t size, DType t) { return {1, size, t, Space::nowhere}; }
+
 // A matrix product that a unit runs `times` per micro-batch (causal attention counts half, so times
 // may be a fraction).
 struct Product {
@@ -25,12 +29,11 @@ struct Product {
   bool hands_on = false;   // writes what the next unit reads: not needed when activations are
                            // computed again
   Matmul shape(DType t) const {
-    const auto nowhere = [t](std::size_t size) { return View(1, size, t, Space::nowhere); };
     Matmul o;
     o.m = m, o.n = n, o.k = k, o.ta = ta, o.tb = tb, o.adds = adds;
-    o.a = nowhere(m * k), o.b = nowhere(k * n), o.c = nowhere(m * n);
-    if (bias) o.bias = nowhere(n);
-    if (residual) o.residual = nowhere(m * n);
+    o.a = nowhere(m * k, t), o.b = nowhere(k * n, t), o.c = nowhere(m * n, t);
+    if (bias) o.bias = nowhere(n, t);
+    if (residual) o.residual = nowhere(m * n, t);
     return o;
   }
 };
@@ -44,8 +47,8 @@ struct Unit {
   std::size_t statistics = 0;  // elements kept in f32 whatever the precision
   bool backward_reads = true;  // its backward reads its weights
   std::vector<Product> forward, backward;
-  // An attention of this shape, without its views; heads 0: none.
-  AttentionBackward attention;
+  // The other ops that need scratch, in the parameter's type.
+  std::vector<std::function<Op(DType)>> scratch_for;
 };
 
 struct Architecture {

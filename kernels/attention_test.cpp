@@ -49,9 +49,7 @@ void check_attention(const ref::Shape& s, double scale) {
       expect_near(lse, want.lse, 3e-6 * scale, "lse");
       AttentionBackward o = backward_of(s);
       o.qkv = qkv, o.out = attended, o.lse = lse_attended, o.grad = grad, o.dqkv = dqkv;
-      const Guarded<std::uint8_t> scratch(cpu::scratch_bytes(o, threads));
-      o.scratch = scratch;
-      cpu::run(o, threads);
+      run_with_scratch(o, threads);
       expect_near(dqkv, back, 1e-5 * scale * scale, "dqkv");
     }
   });

@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/cpu/math.hpp"
 #include "kernels/op.hpp"
 
 namespace shardmark::testing {
@@ -112,6 +113,14 @@ class Guarded {
   std::vector<T> memory_;
   T* data_;
 };
+
+// Runs the op with exactly the scratch that it asks for.
+template <class O>
+void run_with_scratch(O o, int threads) {
+  const Guarded<std::uint8_t> scratch(cpu::scratch_bytes(o, threads));
+  o.scratch = scratch;
+  cpu::run(o, threads);
+}
 
 // Uniform in [-1, 1], rounded to T so that reference and kernel start from the same numbers.
 template <class T = float>

@@ -23,11 +23,12 @@ struct ColumnSum {
   Access access() const { return {{x}, {total}}; }
 };
 
-// Row r of out = table[tokens[r]] + positions[r % sequence].
+// Row r of out = table[tokens[r]] + positions[r % sequence]; empty positions: the table's rows
+// alone, and sequence does not count.
 struct Embed {
   ConstView tokens;     // i32 (rows)
   ConstView table;      // (vocabulary, width)
-  ConstView positions;  // (sequence, width)
+  ConstView positions;  // (sequence, width); may be empty
   View out;             // (rows, width)
   std::size_t width = 0, sequence = 0;
   Access access() const { return {{tokens, table, positions}, {out}}; }
@@ -36,7 +37,8 @@ struct EmbedBackward {
   ConstView tokens, grad;  // i32 (rows); (rows, width)
   View table, positions;   // gradients, add; each may be empty
   std::size_t width = 0, sequence = 0;
-  Access access() const { return {{tokens, grad}, {table, positions}}; }
+  View scratch{};  // u8, at least what the device asks for this shape
+  Access access() const { return {{tokens, grad}, {table, positions, scratch}}; }
 };
 
 // The bytes before each position, one-hot: out(r, (j * 256 + token[r - j]) % width) += 1 for j in
@@ -63,7 +65,8 @@ struct LayerNormBackward {
   ConstView grad, x, gain, stats;  // x: what was normalised
   View dx, dgain, dbias;
   std::size_t width = 0;
-  Access access() const { return {{grad, x, gain, stats}, {dx, dgain, dbias}}; }
+  View scratch{};  // u8, at least what the device asks for this shape
+  Access access() const { return {{grad, x, gain, stats}, {dx, dgain, dbias, scratch}}; }
 };
 
 // out = x / rms * gain over rows of `width`, rms = sqrt(mean of squares + epsilon) (Zhang and
@@ -81,7 +84,8 @@ struct RmsNormBackward {
   ConstView grad, x, gain, stats;  // x: what was normalised
   View dx, dgain;
   std::size_t width = 0;
-  Access access() const { return {{grad, x, gain, stats}, {dx, dgain}}; }
+  View scratch{};  // u8, at least what the device asks for this shape
+  Access access() const { return {{grad, x, gain, stats}, {dx, dgain, scratch}}; }
 };
 
 // Rotary positions (Su et al. 2021, section 3.2.2): pair i of a head at position t turns by t times

@@ -66,10 +66,11 @@ void check_embed(std::size_t rows, std::size_t w, bool with_positions) {
   const View at = with_positions ? gp.view() : View();
   cpu::run(Embed{tokens.view(), gt.view(), at, out, w, sequence}, 2);
   expect_near(out, want, 1e-7, "out");
-  cpu::run(EmbedBackward{tokens.view(), gg.view(), gt, at, w, sequence}, 2);
+  run_with_scratch(EmbedBackward{tokens.view(), gg.view(), gt, at, w, sequence, {}}, 2);
   expect_near(gt, dtable, 2e-5, "table");
   expect_near(gp, with_positions ? dpositions : positions, 2e-5, "positions");
-  cpu::run(EmbedBackward{tokens.view(), gg.view(), {}, {}, w, sequence}, 1);  // both frozen
+  run_with_scratch(EmbedBackward{tokens.view(), gg.view(), {}, {}, w, sequence, {}},
+                   1);  // both frozen
   tokens[3] = 5;
   EXPECT_THROW(cpu::run(Embed{tokens.view(), gt.view(), gp.view(), out, w, sequence}, 1), Error);
 }
@@ -94,7 +95,7 @@ TEST_P(LayerOps, EmbedBackwardAddsInTheOrderOfRows) {
     for (std::size_t i = 0; i < w; ++i)
       want[static_cast<std::size_t>(tokens[r]) * w + i] += grad[r * w + i];
   }
-  cpu::run(EmbedBackward{tokens.view(), grad.view(), table, {}, w, 0}, 2);
+  run_with_scratch(EmbedBackward{tokens.view(), grad.view(), table, {}, w, 0, {}}, 2);
   EXPECT_EQ(table.values(), want.values());
 }
 
@@ -138,16 +139,18 @@ void check_layer_norm(std::size_t rows, std::size_t w, float epsilon) {
     cpu::run(LayerNorm{gx.view(), gg.view(), gb.view(), out, stats, w, epsilon}, threads);
     expect_near(out, want.out, 2e-5, "out");
     const Guarded<T> dx(before), dgain(before_w), dbias(before_w);
-    cpu::run(
-        LayerNormBackward{grads.view(), gx.view(), gg.view(), stats.view(), dx, dgain, dbias, w},
+    run_with_scratch(
+        LayerNormBackward{
+            grads.view(), gx.view(), gg.view(), stats.view(), dx, dgain, dbias, w, {}},
         threads);
     // One element alone: rstd is 316, and all is rounding. Many rows: of what cancels in the sum.
     const double scale = w == 1 ? 1e-2 : 5e-5, gain_scale = rows == many ? 1e-3 : scale;
     expect_near(dx, plus(back.dx, before), scale, "dx");
     expect_near(dgain, plus(back.dgain, before_w), gain_scale, "dgain");
     expect_near(dbias, plus(back.dbias, before_w), 1e-5, "dbias");
-    cpu::run(LayerNormBackward{grads.view(), gx.view(), gg.view(), stats.view(), dx, {}, {}, w},
-             threads);
+    run_with_scratch(
+        LayerNormBackward{grads.view(), gx.view(), gg.view(), stats.view(), dx, {}, {}, w, {}},
+        threads);
   }
 }
 

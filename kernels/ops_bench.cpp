@@ -1,31 +1,19 @@
 // How fast is each op on this machine? Products and attention in FLOP/s and as a share of a large
 // square product (of_matrix); ops that memory bounds in bytes/s and as a share of a streaming copy
 // that takes turns with them (of_copy). Bytes: reads and writes of the operands, each once. All on
-// one thread.
+// one thread. Ops on rows that the caches hold: rows_bench.cpp.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
 
-#include "kernels/cpu/block.hpp"
-#include "kernels/cpu/math.hpp"
+#include "kernels/ops_bench.hpp"
 #include "kernels/rates.hpp"
 #include "profilers/timeline.hpp"
 
 namespace shardmark {
 namespace {
-
-// Filled, and usable wherever a view is.
-class Block : public cpu::Block {
- public:
-  explicit Block(std::size_t size, DType dtype = DType::f32) : cpu::Block(size, dtype) {
-    if (dtype == DType::f32 || dtype == DType::bf16)
-      cpu::run(Fill{view(), {Init::Kind::bell, 0.5f}, 1, 0, 0}, 1);
-  }
-  operator View() const { return view(); }
-  operator ConstView() const { return view(); }
-};
 
 double median(std::vector<double> x) {
   std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
@@ -169,11 +157,11 @@ void adamw(benchmark::State& state, DType type) {
   });
 }
 
-void sum_squares(benchmark::State& state) {
-  const std::size_t n = bytes_of(state) / 4, sets = sets_for(4 * n);
-  const auto x = blocks(sets, n);
+void sum_squares(benchmark::State& state, DType type) {
+  const std::size_t bytes = bytes_of(state), n = bytes / size_of(type), sets = sets_for(bytes);
+  const auto x = blocks(sets, n, type);
   const Block total(1, DType::f64);
-  time_bytes(state, 4.0 * static_cast<double>(n), [&](std::size_t i) {
+  time_bytes(state, static_cast<double>(bytes), [&](std::size_t i) {
     cpu::run(SumSquares{x[i % sets], total}, 1);
   });
 }
@@ -187,59 +175,17 @@ void stream_copy(benchmark::State& state) {
 
 // One rank's part of a reduction over `ranks` arrays: it reads one array's bytes and writes its
 // N-th of them.
-void reduce_ranks(benchmark::State& state, bool in_place) {
-  const std::size_t n = bytes_of(state) / 4, ranks = static_cast<std::size_t>(state.range(1)),
-                    part = n / ranks;
-  const std::size_t sets = sets_for(4 * n);
-  const auto arrays = blocks(sets, n), to = blocks(sets, part);
-  time_bytes(state, 4.0 * static_cast<double>(n + part), [&](std::size_t i) {
+void reduce_ranks(benchmark::State& state, bool in_place, DType type) {
+  const std::size_t size = size_of(type), n = bytes_of(state) / size,
+                    ranks = static_cast<std::size_t>(state.range(1)), part = n / ranks;
+  const std::size_t sets = sets_for(size * n);
+  const auto arrays = blocks(sets, n, type), to = blocks(sets, part, type);
+  time_bytes(state, static_cast<double>(size * (n + part)), [&](std::size_t i) {
     const View whole = arrays[i % sets];
     std::vector<ConstView> sources;
     for (std::size_t r = 0; r < ranks; ++r) sources.push_back(whole.slice({r * part, part}));
     cpu::reduce_ranks(sources, in_place ? whole.slice({0, part}) : View(to[i % sets]), 0.5);
   });
-}
-
-// Ops between products, on 1024 rows that the caches hold, as they do in training.
-void time_rows(benchmark::State& state, const Op& op, std::size_t elements) {
-  cpu::run(op, 1);
-  for (auto _ : state) cpu::run(op, 1);
-  state.counters["elements/s"] = benchmark::Counter(static_cast<double>(elements),
-                                                    benchmark::Counter::kIsIterationInvariantRate,
-                                                    benchmark::Counter::kIs1000);
-}
-
-constexpr std::size_t rows = 1024;
-
-void layer_norm(benchmark::State& state, bool backward) {
-  const std::size_t w = static_cast<std::size_t>(state.range(0)), n = rows * w;
-  const Block x(n), gain(w), bias(w), out(n), stats(2 * rows), dx(n), dgain(w), dbias(w);
-  const LayerNorm forward{x, gain, bias, out, stats, w};
-  cpu::run(forward, 1);
-  time_rows(
-      state,
-      backward ? Op(LayerNormBackward{out, x, gain, stats, dx, dgain, dbias, w}) : Op(forward), n);
-}
-void gelu(benchmark::State& state, bool backward) {
-  const std::size_t w = static_cast<std::size_t>(state.range(0)), n = rows * w;
-  const Block x(n), out(n), bias(w);
-  // Where the slope is 1: run again and again, the gradient must not vanish.
-  if (backward) cpu::run(Fill{x, {Init::Kind::constant, 10.0f}, 0, 0, 0}, 1);
-  time_rows(state, backward ? Op(GeluBackward{x, out, bias, w}) : Op(Gelu{x, out}), n);
-}
-void column_sum(benchmark::State& state) {
-  const std::size_t w = static_cast<std::size_t>(state.range(0)), n = rows * w;
-  const Block x(n), total(w);
-  time_rows(state, ColumnSum{x, total}, n);
-}
-void cross_entropy(benchmark::State& state, bool backward) {
-  constexpr std::size_t classes = 256;
-  const Block logits(rows * classes), targets(rows, DType::i32), lse(rows), loss(1, DType::f64);
-  const CrossEntropy forward{logits, targets, lse, loss, classes, 0, 1};
-  cpu::run(forward, 1);
-  time_rows(state,
-            backward ? Op(CrossEntropyBackward{targets, lse, logits, classes, 1, {}}) : Op(forward),
-            rows * classes);
 }
 
 void register_all() {
@@ -251,7 +197,6 @@ void register_all() {
   }
   for (const bool backward : {false, true}) {
     const char* pass = backward ? "backward" : "forward";
-    const auto named = [pass](const char* op) { return fmt::format("{}/{}", op, pass); };
     for (const DType type : {DType::f32, DType::bf16}) {
       RegisterBenchmark(fmt::format("attention/{}/{}", name(type), pass).c_str(),
                         [=](State& s) { attention(s, backward, type); })
@@ -259,42 +204,27 @@ void register_all() {
           ->Args({4, 32})
           ->UseManualTime();
     }
-    RegisterBenchmark(named("layer_norm").c_str(), [=](State& s) { layer_norm(s, backward); })
-        ->Arg(384)
-        ->Arg(128);
-    RegisterBenchmark(named("gelu").c_str(), [=](State& s) { gelu(s, backward); })
-        ->Arg(1536)
-        ->Arg(512);
-    RegisterBenchmark(named("cross_entropy").c_str(),
-                      [=](State& s) { cross_entropy(s, backward); });
   }
-  RegisterBenchmark("column_sum", column_sum)->Arg(1152)->Arg(384);
   for (const DType type : {DType::f32, DType::bf16}) {
-    RegisterBenchmark(fmt::format("adamw/{}/MiB", name(type)).c_str(),
-                      [=](State& s) { adamw(s, type); })
-        ->Arg(16)
-        ->Arg(64)
-        ->UseManualTime();
+    const auto add = [type](const char* op, auto f) {
+      return RegisterBenchmark(fmt::format(fmt::runtime(op), name(type)).c_str(), f)
+          ->UseManualTime();
+    };
+    add("adamw/{}/MiB", [=](State& s) { adamw(s, type); })->Arg(16)->Arg(64);
+    add("sum_squares/{}/MiB", [=](State& s) { sum_squares(s, type); })->Arg(16)->Arg(64);
+    add("reduce_ranks/{}/apart/MiB/ranks", [=](State& s) {
+      reduce_ranks(s, false, type);
+    })->ArgsProduct({{16, 64}, {2, 4}});
+    add("reduce_ranks/{}/in_place/MiB/ranks", [=](State& s) {
+      reduce_ranks(s, true, type);
+    })->ArgsProduct({{16, 64}, {2, 4}});
   }
-  RegisterBenchmark("sum_squares/MiB", sum_squares)->Arg(16)->Arg(64)->UseManualTime();
   RegisterBenchmark("stream_copy/MiB", stream_copy)->Arg(16)->Arg(64)->UseManualTime();
-  for (const bool in_place : {false, true}) {
-    RegisterBenchmark(in_place ? "reduce_ranks/in_place/MiB/ranks" : "reduce_ranks/apart/MiB/ranks",
-                      [=](State& s) { reduce_ranks(s, in_place); })
-        ->ArgsProduct({{16, 64}, {2, 4}})
-        ->UseManualTime();
-  }
 }
 
 }  // namespace
 }  // namespace shardmark
 
 int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  benchmark::AddCustomContext("instruction_set", shardmark::cpu::instruction_set());
-  benchmark::AddCustomContext("matrix_library", shardmark::cpu::matrix_library());
-  shardmark::register_all();
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
+  return shardmark::run_benchmarks(argc, argv, shardmark::register_all);
 }

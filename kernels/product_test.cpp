@@ -40,9 +40,7 @@ void check_product(const Shape& s, int how, int threads, Values (*values)(std::s
   o.ta = how & ta, o.tb = how & tb, o.adds = how & adds;
   if (how & bias) o.bias = gv.view();
   if (how & residual) o.residual = gr.view();
-  const Guarded<std::uint8_t> scratch(cpu::scratch_bytes(o, threads));
-  o.scratch = scratch;
-  cpu::run(o, threads);
+  run_with_scratch(o, threads);
   expect_near(gc, want, 1e-5, "c");
   // The product of builds without oneDNN, and of types that it does not compute.
   Guarded<T> own(c);

@@ -34,11 +34,11 @@ void check_rms_norm(std::size_t w, std::size_t rows) {
     cpu::run(RmsNorm{x, gain, out, stats, w, 1e-3f}, threads);
     expect_near(out, want.out, 1e-5, "out");
     expect_near(stats, want.stats, 1e-5, "stats");
-    cpu::run(RmsNormBackward{grad, x, gain, stats, dx, dgain, w}, threads);
+    run_with_scratch(RmsNormBackward{grad, x, gain, stats, dx, dgain, w, {}}, threads);
     const double tolerance = w == 1 ? 1e-3 : 5e-5;  // one element alone: 1 / rms is large
     expect_near(dx, plus(back.dx, dx_before), tolerance, "dx");
     expect_near(dgain, plus(back.dgain, dgain_before), 1e-5, "dgain");
-    cpu::run(RmsNormBackward{grad, x, gain, stats, dx, {}, w}, threads);
+    run_with_scratch(RmsNormBackward{grad, x, gain, stats, dx, {}, w, {}}, threads);
   }
 }
 
@@ -58,7 +58,7 @@ TEST_P(TransformerOps, RmsNormSumsItsGainBeforeItRounds) {
   const Guarded<float> stats(Values(rows, 1.0));
   for (const int threads : {1, 3}) {
     const Guarded<Bf16> dx{Values(rows)}, dgain(Values{1.0});
-    cpu::run(RmsNormBackward{grad, x, gain, stats, dx, dgain, 1}, threads);
+    run_with_scratch(RmsNormBackward{grad, x, gain, stats, dx, dgain, 1, {}}, threads);
     EXPECT_EQ(dgain.values()[0], 2);
   }
 }
@@ -96,6 +96,32 @@ TEST_P(TransformerOps, SwigluAtTheEnds) {
     expect_limit(dx.values()[8 + i], want[i]);
   }
   EXPECT_TRUE(std::isnan(out.values()[7]) && std::isnan(dx.values()[7]));
+}
+
+// Where 1 + e^-gate is 1, the result is gate * up, which f32 holds: for every number of 2 bytes,
+// the nearest one.
+template <class T>
+void check_rounding() {
+  constexpr std::size_t columns = 65536;
+  Guarded<T> x(2 * columns);
+  const Guarded<T> out(columns);
+  for (std::size_t i = 0; i < columns; ++i) {
+    x[i] = element<T>(static_cast<double>(32 + (i * 7 + i / 256) % 32) + 0.25 * (i % 4));
+    x[columns + i] = T{static_cast<std::uint16_t>(i)};
+  }
+  cpu::run(Swiglu{x, out, columns}, 1);
+  for (std::size_t i = 0; i < columns; ++i) {
+    const double want = number(x[i]) * number(x[columns + i]);
+    if (std::isnan(want))
+      ASSERT_TRUE(std::isnan(number(out[i]))) << i;
+    else
+      ASSERT_EQ(out[i].bits, element<T>(want).bits) << number(x[i]) << " * " << i;
+  }
+}
+
+TEST_P(TransformerOps, SwigluRoundsToTheNearest) {
+  check_rounding<Bf16>();
+  check_rounding<F16>();
 }
 
 template <class T>

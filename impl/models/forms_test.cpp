@@ -2,6 +2,7 @@
 // and sentences for figures that do not fit each other.
 #include "impl/models/forms.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "impl/models/registry.hpp"
@@ -48,6 +49,22 @@ TEST(Forms, BiasesStandBehindTheirWeights) {
   EXPECT_EQ(names,
             "embed.weight h0.norm1.gain h0.qkv.weight h0.qkv.bias h0.o.weight h0.norm2.gain "
             "h0.gate_up.weight h0.down.weight norm.gain head.weight ");
+}
+
+// Memory that is not said here would be missing in the ledger.
+TEST(Forms, UnitsSayWhichOpsNeedScratch) {
+  const auto ops = [](const char* form) {
+    std::string all;
+    for (const Unit& u : make_architecture(form, 8).units) {
+      for (const auto& shape : u.scratch_for) all += fmt::format("{} ", name(shape(DType::bf16)));
+      all += "| ";
+    }
+    return all;
+  };
+  EXPECT_EQ(ops("gpt:layers=1,width=4,heads=2"),
+            "embed_backward | layer_norm_backward attention_backward | layer_norm_backward | ");
+  EXPECT_EQ(ops("llama:layers=1,width=4,heads=2"),
+            "embed_backward | rms_norm_backward attention_backward | rms_norm_backward | ");
 }
 
 // The name of an architecture is the form with what is not usual, in one order; a figure that is

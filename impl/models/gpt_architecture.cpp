@@ -40,6 +40,7 @@ class Builder {
     u.uses = {token_table_, parameter("wpe", s_.positions * s_.width, bell(0.01))};
     u.handed_on = s_.rows() * s_.width;
     u.backward_reads = false;
+    add_embedding(u, s_.rows(), s_.width, s_.vocabulary, s_.sequence);
     a_.units.push_back(std::move(u));
   }
 
@@ -65,6 +66,7 @@ class Builder {
     add("ln2.gain", d, constant(1)), add("ln2.bias", d, constant(0));
     linear("fc", d, inner, 0.02, false, false);
     linear("out", inner, d, into_residual, true, true);
+    add_layer_norm(u, m, d);
     add_attention(u, s_.batch, s_.sequence, s_.heads, s_.heads, s_.head_dim());
     u.handed_on = m * d;
     u.activation = 7 * m * d + 2 * m * inner;
@@ -80,6 +82,7 @@ class Builder {
     u.uses.push_back(s_.tied ? token_table_ : parameter("head.weight", v * d, bell(0.02)));
     u.activation = m * d + m * v;
     u.statistics = 3 * m;
+    add_layer_norm(u, m, d);
     add_head(u, m, d, v, u.uses.back());
     a_.units.push_back(std::move(u));
   }

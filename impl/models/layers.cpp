@@ -6,13 +6,7 @@ namespace shardmark {
 
 void Model::product(Matmul m) {
   require(m.a && m.b && m.c, "a matrix that a product needs is not here");
-  m.scratch = scratch_.view();
-  queue_.run(std::move(m));
-}
-
-void Model::run(AttentionBackward o) {
-  o.scratch = scratch_.view();
-  queue_.run(std::move(o));
+  run(std::move(m));
 }
 
 void Model::linear(ConstView x, ConstView w, ConstView bias, ConstView residual, View out,

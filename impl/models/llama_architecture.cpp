@@ -41,6 +41,7 @@ class Builder {
     u.uses = {token_table_};
     u.handed_on = s_.rows() * s_.width;
     u.backward_reads = false;
+    add_embedding(u, s_.rows(), s_.width, s_.vocabulary, 0);
     a_.units.push_back(std::move(u));
   }
 
@@ -66,6 +67,7 @@ class Builder {
     add("norm2.gain", d, constant(1));
     linear("gate_up", d, 2 * s_.inner, 0.02, s_.mlp_bias, false, false);
     linear("down", s_.inner, d, into_residual, s_.mlp_bias, true, true);
+    add_rms_norm(u, m, d);
     add_attention(u, s_.batch, s_.sequence, s_.heads, s_.kv_heads, s_.head_dim);
     u.handed_on = m * d;
     u.activation = m * (3 * d + s_.qkv() + s_.attended() + 3 * s_.inner);
@@ -81,6 +83,7 @@ class Builder {
     u.uses.push_back(s_.tied ? token_table_ : parameter("head.weight", v * d, bell(0.02)));
     u.activation = m * d + m * v;
     u.statistics = 2 * m;
+    add_rms_norm(u, m, d);
     add_head(u, m, d, v, u.uses.back());
     a_.units.push_back(std::move(u));
   }

@@ -114,11 +114,7 @@ std::size_t Model::largest_scratch(const Architecture& a, const Options& o,
     for (const auto* products : {&u.forward, &u.backward})
       for (const Product& p : *products)
         if (!p.attention) largest = std::max(largest, bytes(p.shape(t)));
-    if (u.attention.heads > 0) {
-      AttentionBackward shape = u.attention;
-      shape.qkv = {1, 1, t, Space::nowhere};
-      largest = std::max(largest, bytes(shape));
-    }
+    for (const auto& shape : u.scratch_for) largest = std::max(largest, bytes(shape(t)));
   }
   return largest;
 }

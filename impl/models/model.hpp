@@ -52,8 +52,13 @@ class Model {
   virtual void run_backward(int unit, Views weights, Views grads, const Memory&) = 0;
 
   void run(Op op) { queue_.run(std::move(op)); }
-  void product(Matmul);  // with the scratch
-  void run(AttentionBackward);
+  template <class O>
+  requires requires(O o) { o.scratch; }
+  void run(O o) {
+    o.scratch = scratch_.view();
+    queue_.run(std::move(o));
+  }
+  void product(Matmul);
   // out(rows, to) = x(rows, from) w + bias (+ residual); bias and residual may be empty.
   void linear(ConstView x, ConstView w, ConstView bias, ConstView residual, View out,
               std::size_t from, std::size_t to);

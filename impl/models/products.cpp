@@ -24,8 +24,13 @@ void add_attention(Unit& u, std::size_t batch, std::size_t sequence, std::size_t
   tile(u.forward, t, h, false, true), tile(u.forward, h, t, false, false);    // q k^T, p v
   tile(u.backward, h, t, true, false), tile(u.backward, t, h, false, true);   // dv, dp
   tile(u.backward, h, t, false, false), tile(u.backward, h, t, true, false);  // dq, dk
-  u.attention.batch = batch, u.attention.sequence = sequence, u.attention.heads = heads;
-  u.attention.kv_heads = kv_heads, u.attention.head_dim = head_dim;
+  AttentionBackward o;
+  o.batch = batch, o.sequence = sequence, o.heads = heads, o.kv_heads = kv_heads;
+  o.head_dim = head_dim;
+  u.scratch_for.push_back([o](DType type) mutable {
+    o.qkv = nowhere(o.batch * o.sequence * (o.heads + 2 * o.kv_heads) * o.head_dim, type);
+    return o;
+  });
 }
 
 void add_head(Unit& u, std::size_t rows, std::size_t width, std::size_t vocabulary, int table) {
@@ -34,6 +39,33 @@ void add_head(Unit& u, std::size_t rows, std::size_t width, std::size_t vocabula
   weight.gradient_of = table;
   u.backward.push_back(weight);
   u.backward.push_back({.m = rows, .n = width, .k = vocabulary});
+}
+
+void add_embedding(Unit& u, std::size_t rows, std::size_t width, std::size_t vocabulary,
+                   std::size_t positions) {
+  u.scratch_for.push_back([=](DType t) {
+    EmbedBackward o;
+    o.grad = nowhere(rows * width, t), o.table = nowhere(vocabulary * width, t);
+    if (positions > 0) o.positions = nowhere(positions * width, t);
+    o.width = width;
+    return o;
+  });
+}
+
+void add_layer_norm(Unit& u, std::size_t rows, std::size_t width) {
+  u.scratch_for.push_back([=](DType t) {
+    LayerNormBackward o;
+    o.x = nowhere(rows * width, t), o.width = width;
+    return o;
+  });
+}
+
+void add_rms_norm(Unit& u, std::size_t rows, std::size_t width) {
+  u.scratch_for.push_back([=](DType t) {
+    RmsNormBackward o;
+    o.x = nowhere(rows * width, t), o.width = width;
+    return o;
+  });
 }
 
 }  // namespace shardmark

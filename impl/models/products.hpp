@@ -1,6 +1,6 @@
 #pragma once
-// Which matrix products are a linear map, an attention and a head, forward and backward? Models
-// describe their units with these.
+// Which matrix products are a linear map, an attention and a head, forward and backward, and which
+// other ops need scratch? Models describe their units with these.
 #include "impl/architecture.hpp"
 
 namespace shardmark {
@@ -21,5 +21,12 @@ void add_attention(Unit&, std::size_t batch, std::size_t sequence, std::size_t h
 
 // logits(rows, vocabulary) = x(rows, width) table^T, table stored (vocabulary, width).
 void add_head(Unit&, std::size_t rows, std::size_t width, std::size_t vocabulary, int table);
+
+// Ops without products, by the shape that their gradient needs scratch for. positions: rows of their
+// table; 0: none.
+void add_embedding(Unit&, std::size_t rows, std::size_t width, std::size_t vocabulary,
+                   std::size_t positions);
+void add_layer_norm(Unit&, std::size_t rows, std::size_t width);
+void add_rms_norm(Unit&, std::size_t rows, std::size_t width);
 
 }  // namespace shardmark

@@ -179,7 +179,9 @@ void whole_group(const AttentionGroup<T>& group) {
 
 template <class T>
 void attention_backward(const AttentionGroup<T>& group) {
-  return group.head_dim <= 32 ? whole_group<32>(group) : whole_group<64>(group);
+  constexpr int narrow = attention_part(1), wide = attention_part(attention_tile);
+  return attention_part(group.head_dim) == narrow ? whole_group<narrow>(group)
+                                                  : whole_group<wide>(group);
 }
 template void attention_backward(const AttentionGroup<float>&);
 template void attention_backward(const AttentionGroup<Bf16>&);

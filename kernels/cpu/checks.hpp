@@ -40,9 +40,9 @@ class Operands {
   }
 
   void scratch(View v, std::size_t bytes) const {
-    need(bytes == 0 || (v.dtype() == DType::u8 && v.size() >= bytes),
-         "scratch has " + std::to_string(v.bytes()) + " bytes, but this shape needs " +
-             std::to_string(bytes) + " elements of u8");
+    if (bytes == 0 || (v.dtype() == DType::u8 && v.size() >= bytes)) return;
+    fail("scratch has " + std::to_string(v.bytes()) + " bytes, but this shape needs " +
+         std::to_string(bytes) + " elements of u8");
   }
 
   void not_zero(const char* name, std::size_t n) const {

@@ -23,7 +23,8 @@ double sum_squares(const T*, std::size_t);
 template <class T>
 void column_sum(const T*, T*, std::size_t, std::size_t, std::size_t, std::size_t);
 template <class T>
-void add_rows(const T*, const std::uint32_t*, std::size_t, T*, std::size_t);
+void add_rows(const T*, const std::uint32_t*, std::size_t, T*, std::size_t, std::size_t,
+              std::size_t);
 template <class T>
 void one_hot(const OneHotRows<T>&);
 template <class T>
@@ -41,9 +42,9 @@ double cross_entropy(const T*, const std::int32_t*, float*, std::size_t, std::si
 template <class T>
 void cross_entropy_backward(T*, const float*, const std::int32_t*, std::size_t, std::size_t, float);
 template <class T>
-void rms_norm(const RmsNormRows<T>&);
+void rms_norm(const NormRows<T>&);
 template <class T>
-void rms_norm_backward(const RmsNormRowsBackward<T>&);
+void rms_norm_backward(const NormRowsBackward<T>&);
 template <class T>
 void rotary(const RotaryRows<T>&);
 template <class T>

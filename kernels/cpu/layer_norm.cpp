@@ -1,6 +1,7 @@
 // How is a row normalised, and what flows back through it (Ba et al. 2016)? A row stays in the
 // first-level cache while it is read three times. Compiled once for each instruction set.
 #include "kernels.hpp"
+#include "pairs.hpp"
 
 namespace shardmark::cpu::SHARDMARK_ISA {
 
@@ -15,7 +16,11 @@ struct RowSum {  // of x[0, n), the mean subtracted first where it is squared
     Floats s[4] = {};
     std::size_t i = 0;
     for (; i + 4 * lanes <= n; i += 4 * lanes) {
-      for (int j = 0; j < 4; ++j) s[j] += load(x + i + j * lanes);
+      for (int j = 0; j < 4; j += 2) {
+        const Two v = load_two(x + i + j * lanes);
+        s[j] += v.even;
+        s[j + 1] += v.odd;
+      }
     }
     for (; i + lanes <= n; i += lanes) s[0] += load(x + i);
     if (i < n) s[1] += load_first(x + i, n - i);
@@ -25,9 +30,10 @@ struct RowSum {  // of x[0, n), the mean subtracted first where it is squared
     Floats s[4] = {};
     std::size_t i = 0;
     for (; i + 4 * lanes <= n; i += 4 * lanes) {
-      for (int j = 0; j < 4; ++j) {
-        const Floats d = load(x + i + j * lanes) - mean;
-        s[j] += d * d;
+      for (int j = 0; j < 4; j += 2) {
+        const Two d = load_two(x + i + j * lanes) - mean;
+        s[j] += d.even * d.even;
+        s[j + 1] += d.odd * d.odd;
       }
     }
     for (; i + lanes <= n; i += lanes) {
@@ -57,10 +63,10 @@ void layer_norm(const NormRows<T>& a) {
     a.stats[2 * r] = mean;
     a.stats[2 * r + 1] = rstd;
     T* out = a.out + r * w;
-    std::size_t i = 0;
-    for (; i + lanes <= w; i += lanes) {
-      store(out + i, (load(x + i) - mean) * rstd * load(a.gain + i) + load(a.bias + i));
-    }
+    std::size_t i = by_whole_vectors<T>(w, [&](std::size_t at, auto vector) {
+      const auto normalised = (vector.from(x + at) - mean) * rstd;
+      vector.to(out + at, normalised * vector.from(a.gain + at) + vector.from(a.bias + at));
+    });
     for (; i < w; ++i) {
       const float n = (load_one(x + i) - mean) * rstd;
       store_one(out + i, n * load_one(a.gain + i) + load_one(a.bias + i));
@@ -79,11 +85,11 @@ RowMeans means(const T* grad, const T* x, const T* gain, float mean, float rstd,
   Floats g[2] = {}, gx[2] = {};
   std::size_t i = 0;
   for (; i + 2 * lanes <= w; i += 2 * lanes) {
-    for (int j = 0; j < 2; ++j) {
-      const Floats v = load(grad + i + j * lanes) * load(gain + i + j * lanes);
-      g[j] += v;
-      gx[j] += v * (load(x + i + j * lanes) - mean);
-    }
+    const Two v = load_two(grad + i) * load_two(gain + i), d = load_two(x + i) - mean;
+    g[0] += v.even;
+    g[1] += v.odd;
+    gx[0] += v.even * d.even;
+    gx[1] += v.odd * d.odd;
   }
   float g_rest = 0, gx_rest = 0;
   for (; i < w; ++i) {
@@ -97,22 +103,23 @@ RowMeans means(const T* grad, const T* x, const T* gain, float mean, float rstd,
 
 constexpr std::size_t together = 4;  // rows: one load and store of dgain and dbias for so many
 
-// Columns [i, i + lanes) of `count` rows.
-template <class T>
+// Columns of one vector or two, from column i on, of `count` rows.
+template <class T, class V>
 SHARDMARK_INLINE void columns_backward(const NormRowsBackward<T>& a, std::size_t r,
-                                       std::size_t count, std::size_t i, const RowMeans* m) {
-  Floats gain_sum = Floats{}, bias_sum = Floats{};
-  const Floats gain = load(a.gain + i);
+                                       std::size_t count, std::size_t i, const RowMeans* m,
+                                       V vector) {
+  const auto gain = vector.from(a.gain + i);
+  decltype(vector.from(a.gain)) gain_sum = {}, bias_sum = {};
   for (std::size_t j = 0; j < count; ++j) {
     const std::size_t at = (r + j) * a.width + i;
     const float mean = a.stats[2 * (r + j)], rstd = a.stats[2 * (r + j) + 1];
-    const Floats grad = load(a.grad + at), x = (load(a.x + at) - mean) * rstd;
-    store(a.dx + at, load(a.dx + at) + (grad * gain - m[j].g - x * m[j].gx) * rstd);
+    const auto grad = vector.from(a.grad + at), x = (vector.from(a.x + at) - mean) * rstd;
+    vector.to(a.dx + at, vector.from(a.dx + at) + (grad * gain - m[j].g - x * m[j].gx) * rstd);
     gain_sum += grad * x;
     bias_sum += grad;
   }
-  if (a.dgain) store(a.dgain + i, load(a.dgain + i) + gain_sum);
-  if (a.dbias) store(a.dbias + i, load(a.dbias + i) + bias_sum);
+  if (a.dgain) add_sums(a.dgain + i, vector, gain_sum);
+  if (a.dbias) add_sums(a.dbias + i, vector, bias_sum);
 }
 template <class T>
 void column_backward(const NormRowsBackward<T>& a, std::size_t r, std::size_t count, std::size_t i,
@@ -143,12 +150,13 @@ void layer_norm_backward(const NormRowsBackward<T>& a) {
       const float* stats = a.stats + 2 * (r + j);
       m[j] = means(a.grad + (r + j) * w, a.x + (r + j) * w, a.gain, stats[0], stats[1], w);
     }
-    std::size_t i = 0;
-    if (count == together) {
-      for (; i + lanes <= w; i += lanes) columns_backward(a, r, together, i, m);
-    } else {
-      for (; i + lanes <= w; i += lanes) columns_backward(a, r, count, i, m);
-    }
+    std::size_t i = by_whole_vectors<T>(w, [&](std::size_t at, auto vector) {
+      if (count == together) {
+        columns_backward(a, r, together, at, m, vector);
+      } else {
+        columns_backward(a, r, count, at, m, vector);
+      }
+    });
     for (; i < w; ++i) column_backward(a, r, count, i, m);
   }
 }

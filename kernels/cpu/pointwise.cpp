@@ -1,4 +1,5 @@
 // What are GELU and cross-entropy, and their gradients? Compiled once for each instruction set.
+#include "pairs.hpp"
 #include "row_sums.hpp"
 
 namespace shardmark::cpu::SHARDMARK_ISA {
@@ -34,15 +35,9 @@ struct Gelu {
 template <class T>
 void gelu(const T* x, T* out, std::size_t n) {
   const Gelu g;
-  std::size_t i = 0;
-  for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    store(out + i, g.value(load(x + i)));
-    store(out + i + lanes, g.value(load(x + i + lanes)));
-  }
-  for (; i < n; i += lanes) {
-    const std::size_t rest = n - i < lanes ? n - i : lanes;
-    store_first(out + i, g.value(load_first(x + i, rest)), rest);
-  }
+  by_pairs<T>(n, [&](std::size_t i, auto vector) {
+    vector.to(out + i, each(vector.from(x + i), [&](Floats v) { return g.value(v); }));
+  });
 }
 
 namespace {
@@ -55,17 +50,17 @@ void gelu_backward_into(const T* x, T* grad, float* sums, std::size_t rows, std:
   constexpr std::size_t together = 4;  // rows: one load and store of the sums for so many
   for (std::size_t r = 0; r < rows; r += together) {
     const std::size_t count = rows - r < together ? rows - r : together;
-    std::size_t c = 0;
-    for (; c + lanes <= columns; c += lanes) {
-      Floats s = Floats{};
+    const std::size_t c = by_whole_vectors<T>(columns, [&](std::size_t i, auto vector) {
+      decltype(vector.from(x)) s = {};
       for (std::size_t j = 0; j < count; ++j) {
-        const std::size_t at = (r + j) * stride + c;
-        const Floats g = load(grad + at) * of.slope(load(x + at));
-        store(grad + at, g);
+        const std::size_t at = (r + j) * stride + i;
+        const auto slope = each(vector.from(x + at), [&](Floats v) { return of.slope(v); });
+        const auto g = vector.from(grad + at) * slope;
+        vector.to(grad + at, g);
         s += g;
       }
-      if (sums) store(sums + c, load(sums + c) + s);
-    }
+      if (sums) add_sums(sums + i, vector, s);
+    });
     if (c == columns) continue;
     const std::size_t rest = columns - c;
     for (std::size_t j = 0; j < count; ++j) {

@@ -29,22 +29,22 @@ void column_sum(const T* x, T* total, std::size_t rows, std::size_t stride, std:
 
 template <class T>
 void add_rows(const T* x, const std::uint32_t* numbers, std::size_t count, T* to,
-              std::size_t width) {
+              std::size_t stride, std::size_t begin, std::size_t end) {
   constexpr int vectors = 4;  // neighbours that share the walk over the rows
-  std::size_t c = 0;
-  for (; c + vectors * lanes <= width; c += vectors * lanes) {
+  std::size_t c = begin;
+  for (; c + vectors * lanes <= end; c += vectors * lanes) {
     Floats s[vectors];
     for (int v = 0; v < vectors; ++v) s[v] = load(to + c + v * lanes);
     for (std::size_t j = 0; j < count; ++j) {
-      const T* from = x + numbers[j] * width + c;
+      const T* from = x + numbers[j] * stride + c;
       for (int v = 0; v < vectors; ++v) s[v] += load(from + v * lanes);
     }
     for (int v = 0; v < vectors; ++v) store(to + c + v * lanes, s[v]);
   }
-  for (; c < width; c += lanes) {
-    const std::size_t rest = width - c < lanes ? width - c : lanes;
+  for (; c < end; c += lanes) {
+    const std::size_t rest = end - c < lanes ? end - c : lanes;
     Floats s = load_first(to + c, rest);
-    for (std::size_t j = 0; j < count; ++j) s += load_first(x + numbers[j] * width + c, rest);
+    for (std::size_t j = 0; j < count; ++j) s += load_first(x + numbers[j] * stride + c, rest);
     store_first(to + c, s, rest);
   }
 }
@@ -64,7 +64,8 @@ void one_hot(const OneHotRows<T>& a) {
 
 #define SHARDMARK_INSTANTIATE(T)                                                              \
   template void column_sum(const T*, T*, std::size_t, std::size_t, std::size_t, std::size_t); \
-  template void add_rows(const T*, const std::uint32_t*, std::size_t, T*, std::size_t);       \
+  template void add_rows(const T*, const std::uint32_t*, std::size_t, T*, std::size_t,        \
+                         std::size_t, std::size_t);                                           \
   template void one_hot(const OneHotRows<T>&)
 SHARDMARK_INSTANTIATE(float);
 SHARDMARK_INSTANTIATE(Bf16);

@@ -8,15 +8,18 @@
 namespace shardmark::cpu {
 
 void run(const Op& op, int threads) {
-  require(threads >= 1,
-          "an op was given " + std::to_string(threads) + " threads, but it needs at least 1");
+  if (threads < 1)  // the sentence is made where it is needed alone
+    throw Error("an op was given " + std::to_string(threads) + " threads, but it needs at least 1");
   std::visit([threads](const auto& o) { run_op(o, threads); }, op);
 }
 
 std::size_t scratch_bytes(const Op& op, int threads) {
-  if (const auto* product = std::get_if<Matmul>(&op)) return scratch_of(*product, threads);
-  if (const auto* o = std::get_if<AttentionBackward>(&op)) return scratch_of(*o, threads);
-  return 0;
+  return std::visit(
+      [threads](const auto& o) -> std::size_t {
+        if constexpr (requires { o.scratch; }) return scratch_of(o, threads);
+        return 0;
+      },
+      op);
 }
 
 void run_op(const Transfer&, int) {

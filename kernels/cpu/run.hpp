@@ -37,8 +37,11 @@ void run_op(const Transfer&, int threads);
 // build has it, else matmul_plain.cpp. What those leave to our own tiles: matmul_tiles.cpp.
 void multiply(const Matmul&, int threads);
 void multiply_by_tiles(const Matmul&, int threads);
-// Bytes of scratch that this op asks for: matmul_*.cpp, run_attention.cpp.
+// Bytes of scratch that this op asks for: matmul_*.cpp, and where it runs.
 std::size_t scratch_of(const Matmul&, int threads);
+std::size_t scratch_of(const EmbedBackward&, int threads);
+std::size_t scratch_of(const LayerNormBackward&, int threads);
+std::size_t scratch_of(const RmsNormBackward&, int threads);
 std::size_t scratch_of(const AttentionBackward&, int threads);
 
 }  // namespace shardmark::cpu

@@ -48,8 +48,8 @@ Heads heads_of(const Operands& is, const auto& o) {
 // whole tiles.
 std::size_t sums_of(const AttentionBackward& o) {
   const auto up = [](std::size_t n, std::size_t to) { return (n + to - 1) / to * to; };
-  const std::size_t columns = o.head_dim <= 32 ? 32 : up(o.head_dim, attention_tile);
-  return (2 * up(o.sequence, attention_tile) + attention_tile) * columns;
+  return (2 * up(o.sequence, attention_tile) + attention_tile) *
+         up(o.head_dim, attention_part(o.head_dim));
 }
 std::size_t parts_of(const AttentionBackward& o, int threads) {
   return std::min(static_cast<std::size_t>(threads), o.batch * o.kv_heads);

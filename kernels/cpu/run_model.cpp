@@ -2,7 +2,7 @@
 // compared. Here shapes are checked and work is shared among threads; the arithmetic is in the
 // kernels.
 #include <cstring>
-#include <vector>
+#include <utility>
 
 #include "checks.hpp"
 #include "parallel.hpp"
@@ -28,31 +28,33 @@ const std::int32_t* tokens_in(const Operands& is, const char* name, ConstView v,
   return t;
 }
 
-// Row numbers by the group that they add to, and in their own order within it; those of group g
-// are [starts[g], starts[g + 1]).
+// Row numbers by the group that they add to, and in their own order within it: those of group g end
+// at ends[g], and those of the next begin there.
 struct Grouped {
-  std::vector<std::size_t> starts;
-  std::vector<std::uint32_t> rows;
+  std::uint32_t *ends, *rows;
+  std::size_t groups;
 };
 template <class F>
-Grouped grouped(std::size_t rows, std::size_t groups, F&& group_of) {
-  Grouped g{std::vector<std::size_t>(groups + 1), std::vector<std::uint32_t>(rows)};
-  for (std::size_t r = 0; r < rows; ++r) ++g.starts[group_of(r) + 1];
-  for (std::size_t i = 0; i < groups; ++i) g.starts[i + 1] += g.starts[i];
-  std::vector<std::size_t> next(g.starts.begin(), g.starts.end() - 1);
+Grouped grouped(std::uint32_t* memory, std::size_t rows, std::size_t groups, F&& group_of) {
+  const Grouped g{memory, memory + groups, groups};
+  std::fill_n(g.ends, groups, 0u);
+  for (std::size_t r = 0; r < rows; ++r) ++g.ends[group_of(r)];
+  std::uint32_t begin = 0;
+  for (std::size_t i = 0; i < groups; ++i) begin += std::exchange(g.ends[i], begin);
   for (std::size_t r = 0; r < rows; ++r)
-    g.rows[next[group_of(r)]++] = static_cast<std::uint32_t>(r);
+    g.rows[g.ends[group_of(r)]++] = static_cast<std::uint32_t>(r);
   return g;
 }
 
-// Row g of `to` adds the rows of its group: summed before they are rounded, in their order.
+// Row g of `to` adds the rows of its group: summed before they are rounded, in their order. Threads
+// share columns, because a few tokens have most of a text's rows.
 template <class T>
 void add_groups(const T* grad, const Grouped& of, T* to, std::size_t width, int threads) {
-  parallel_for(threads, of.starts.size() - 1, 1, [&](std::size_t b, std::size_t e) {
-    for (; b < e; ++b) {
-      const std::size_t count = of.starts[b + 1] - of.starts[b];
-      if (count == 0) continue;
-      table().of<T>().add_rows(grad, of.rows.data() + of.starts[b], count, to + b * width, width);
+  parallel_for(threads, width, line, [&](std::size_t b, std::size_t e) {
+    std::uint32_t begin = 0;
+    for (std::size_t g = 0; g < of.groups; begin = of.ends[g++]) {
+      if (const std::size_t count = of.ends[g] - begin; count > 0)
+        table().of<T>().add_rows(grad, of.rows + begin, count, to + g * width, width, b, e);
     }
   });
 }
@@ -90,9 +92,18 @@ void run_op(const Embed& o, int threads) {
   });
 }
 
+// An end for each row of the longer table, and the rows' numbers.
+std::size_t scratch_of(const EmbedBackward& o, int) {
+  const std::size_t groups = std::max(o.table.size(), o.positions.size());
+  if (groups == 0 || o.width == 0) return 0;
+  return (groups + o.grad.size()) / o.width * sizeof(std::uint32_t);
+}
+
 void run_op(const EmbedBackward& o, int threads) {
   const Operands is("embed_backward");
   const std::size_t w = o.width, rows = is.rows("grad", o.grad, w);
+  is.scratch(o.scratch, scratch_of(o, threads));
+  auto* const numbers = reinterpret_cast<std::uint32_t*>(o.scratch.address());
   with_type(is, "grad", o.grad, [&]<class T>() {
     const T* grad = is.in<T>("grad", o.grad, rows * w);
     if (o.table) {
@@ -100,13 +111,13 @@ void run_op(const EmbedBackward& o, int threads) {
       const std::int32_t* tokens = tokens_in(is, "tokens", o.tokens, rows, vocabulary);
       T* to = is.out<T>("table", o.table, vocabulary * w);
       const auto token = [&](std::size_t r) { return static_cast<std::size_t>(tokens[r]); };
-      add_groups(grad, grouped(rows, vocabulary, token), to, w, threads);
+      add_groups(grad, grouped(numbers, rows, vocabulary, token), to, w, threads);
     }
     if (o.positions) {
       is.not_zero("sequence", o.sequence);
       T* to = is.out<T>("positions", o.positions, o.sequence * w);
       const auto position = [&](std::size_t r) { return r % o.sequence; };
-      add_groups(grad, grouped(rows, o.sequence, position), to, w, threads);
+      add_groups(grad, grouped(numbers, rows, o.sequence, position), to, w, threads);
     }
   });
 }

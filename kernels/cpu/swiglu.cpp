@@ -1,7 +1,7 @@
 // What is a SwiGLU (Shazeer 2020), and what flows back through it? Compiled once for each
 // instruction set.
 #include "kernels.hpp"
-#include "vectors.hpp"
+#include "pairs.hpp"
 
 namespace shardmark::cpu::SHARDMARK_ISA {
 
@@ -33,8 +33,9 @@ template <class T>
 void swiglu(const T* x, T* out, std::size_t rows, std::size_t columns) {
   const Silu silu;
   for (std::size_t r = 0; r < rows; ++r, x += 2 * columns, out += columns) {
-    by_vectors(0, columns, [&](std::size_t i, auto vector) {
-      vector.to(out + i, silu.value(vector.from(x + i)) * vector.from(x + columns + i));
+    by_pairs<T>(columns, [&](std::size_t i, auto vector) {
+      const auto bent = each(vector.from(x + i), [&](Floats v) { return silu.value(v); });
+      vector.to(out + i, bent * vector.from(x + columns + i));
     });
   }
 }
@@ -46,10 +47,12 @@ template <class T>
 void swiglu_backward(const T* x, const T* grad, T* dx, std::size_t rows, std::size_t columns) {
   const Silu silu;
   for (std::size_t r = 0; r < rows; ++r, x += 2 * columns, dx += 2 * columns, grad += columns) {
-    by_vectors(0, columns, [&](std::size_t i, auto vector) {
-      const Floats g = vector.from(grad + i), gate = vector.from(x + i);
-      vector.to(dx + i, g * vector.from(x + columns + i) * silu.slope(gate));
-      vector.to(dx + columns + i, g * silu.value(gate));
+    by_pairs<T>(columns, [&](std::size_t i, auto vector) {
+      const auto g = vector.from(grad + i), gate = vector.from(x + i);
+      const auto slope = each(gate, [&](Floats v) { return silu.slope(v); });
+      const auto value = each(gate, [&](Floats v) { return silu.value(v); });
+      vector.to(dx + i, g * vector.from(x + columns + i) * slope);
+      vector.to(dx + columns + i, g * value);
     });
   }
 }

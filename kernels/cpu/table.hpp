@@ -12,6 +12,8 @@ namespace shardmark::cpu {
 struct AdamStep {  // what AdamW computes with, resolved from the control scalars
   float coefficient, lr, beta1, beta2, epsilon, decay, correct1, correct2;
 };
+// Rows to be divided by their standard deviation, or by their root mean square: that has no bias,
+// and of statistics no mean.
 template <class T>
 struct NormRows {
   const T *x, *gain, *bias;
@@ -34,22 +36,6 @@ struct OneHotRows {  // rows [begin, end) of out
   T* out;
   std::size_t begin, end, width, sequence, context;
 };
-template <class T>
-struct RmsNormRows {
-  const T *x, *gain;
-  T* out;
-  float* stats;
-  std::size_t rows, width;
-  float epsilon;
-};
-template <class T>
-struct RmsNormRowsBackward {  // dgain may be null
-  const T *grad, *x, *gain;
-  const float* stats;
-  T* dx;
-  float* dgain;  // adds
-  std::size_t rows, width;
-};
 // Row r is at position (first + r) % sequence.
 template <class T>
 struct RotaryRows {
@@ -59,6 +45,11 @@ struct RotaryRows {
   bool back;
 };
 inline constexpr std::size_t attention_tile = 64;  // queries, and keys
+// Columns of a head that its gradient takes at a time. Always inline: kernels of every instruction
+// set use it.
+[[gnu::always_inline]] constexpr std::size_t attention_part(std::size_t head_dim) {
+  return head_dim <= 32 ? 32 : attention_tile;
+}
 // One query head of one sequence: rows of q, k, v stand `stride` apart, rows of out `out_stride`.
 template <class T>
 struct AttentionHead {
@@ -108,9 +99,10 @@ struct Typed {
   // columns [begin, end) of (rows, stride)
   void (*column_sum)(const T* x, T* total, std::size_t rows, std::size_t stride, std::size_t begin,
                      std::size_t end);
-  // to(width) adds the rows of x with these numbers, in their order
+  // columns [begin, end) of to(stride) add the rows of x(rows, stride) with these numbers, in their
+  // order
   void (*add_rows)(const T* x, const std::uint32_t* numbers, std::size_t count, T* to,
-                   std::size_t width);
+                   std::size_t stride, std::size_t begin, std::size_t end);
   void (*one_hot)(const OneHotRows<T>&);
   // weight becomes the rounded master; where T is f32, both are the same
   void (*adamw)(T* weight, float* master, const T* grad, float* first, float* second, std::size_t n,
@@ -126,8 +118,8 @@ struct Typed {
   // logits become (softmax - onehot) * factor
   void (*cross_entropy_backward)(T* logits, const float* lse, const std::int32_t* targets,
                                  std::size_t rows, std::size_t classes, float factor);
-  void (*rms_norm)(const RmsNormRows<T>&);
-  void (*rms_norm_backward)(const RmsNormRowsBackward<T>&);
+  void (*rms_norm)(const NormRows<T>&);
+  void (*rms_norm_backward)(const NormRowsBackward<T>&);
   void (*rotary)(const RotaryRows<T>&);
   void (*swiglu)(const T* x, T* out, std::size_t rows, std::size_t columns);
   void (*swiglu_backward)(const T* x, const T* grad, T* dx, std::size_t rows, std::size_t columns);
