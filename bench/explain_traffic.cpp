@@ -76,7 +76,6 @@ std::string reduction_text(const json& t) {
   if (r.contains("kept_in")) text += "; the result is kept in " + text_at(r, "kept_in");
   if (r.value("micro_steps", json()).is_string())
     text += "; micro-steps: " + text_at(r, "micro_steps");
-  if (r.value("overflow", json()).is_string()) text += "; " + text_at(r, "overflow");
   return wrapped(text + ".", columns, "  ");
 }
 

@@ -182,11 +182,9 @@ void set_sums(json& out, const Training& t, const std::string& wire) {
           rounds ? "to the library's sum, behind its rounding" : "to the library's sum";
       break;
   }
-  if (t.options.precision.wire == DType::f16 && t.options.collectives != Collectives::memory) {
-    out["overflow"] = "a sum beyond 65504 overflows although its mean would not";
-  } else {
-    set_missing(out, "overflow", "no sum is held in fp16");
-  }
+  // A sum of fp16 could overflow where the mean does not: impl/comm/host.hpp.
+  if (t.options.precision.wire == DType::f16 && t.options.collectives != Collectives::memory)
+    out["mean_applied"] = "to each rank's own gradient, rounded to fp16, before it travels";
 }
 
 // Micro-steps add up in the gradient, whole before it is reduced or cut behind that.

@@ -85,15 +85,15 @@ Event Model::backward(int unit, Views weights, Views grads, Event after) {
   return done;
 }
 
-ConstView Model::weight(Views weights, int unit, std::size_t i) const {
-  const View v = gradient(weights, unit, i);
-  require(static_cast<bool>(v), "a weight that is used is not here");
-  return v;
+View Model::own(Views all, int unit, std::size_t i) const {
+  const Unit& u = architecture_.units[static_cast<std::size_t>(unit)];
+  return all[static_cast<std::size_t>(u.uses[i])];
 }
 
-View Model::gradient(Views gradients, int unit, std::size_t i) const {
-  const Unit& u = architecture_.units[static_cast<std::size_t>(unit)];
-  return gradients[static_cast<std::size_t>(u.uses[i])];
+ConstView Model::weight(Views weights, int unit, std::size_t i) const {
+  const View v = own(weights, unit, i);
+  require(static_cast<bool>(v), "a weight that is used is not here");
+  return v;
 }
 
 void Model::all_carved(View rest) const {

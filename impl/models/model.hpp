@@ -81,7 +81,7 @@ class Model {
   // The unit's i-th parameter; a weight that is not here is an error, a gradient that is not means
   // frozen.
   ConstView weight(Views, int unit, std::size_t i) const;
-  View gradient(Views, int unit, std::size_t i) const;
+  View gradient(Views all, int unit, std::size_t i) const { return own(all, unit, i); }
   double micro_scale() const { return 1.0 / options_.accumulate; }
 
   Queue& queue_;
@@ -93,6 +93,7 @@ class Model {
   ConstView control_;
 
  private:
+  View own(Views, int unit, std::size_t i) const;
   struct Kept {
     Buffer handed_on, activation, statistics;
   };
