@@ -10,8 +10,8 @@ using nlohmann::json;
 
 namespace {
 
-// Of all steps and rounds but skipped steps, the median; none where nobody knows how long it was. Steps are few and
-// a transfer is short: one step alone would say less.
+// Of all steps and rounds but skipped steps, the median; none where nobody knows how long it was.
+// Steps are few and a transfer is short: one step alone would say less.
 std::optional<double> transfer_ms(const Row& row) {
   std::vector<double> all;
   for (const json* record : row.ok) {
@@ -31,9 +31,11 @@ std::optional<double> transfer_ms(const Row& row) {
 
 std::vector<std::size_t> skipped_steps(const json& record) {
   std::vector<std::size_t> measured;
-  const auto warmup = record["time"]["warmup_steps_dropped"].get<std::size_t>();
+  // Behind the measured steps may come some for a witness.
+  const auto warmup = record["time"]["warmup_steps_dropped"].get<std::size_t>(),
+             end = warmup + record["time"]["step_ns"].size();
   for (const std::size_t step : record["training"].value("skipped_at", std::vector<std::size_t>()))
-    if (step >= warmup) measured.push_back(step - warmup);
+    if (step >= warmup && step < end) measured.push_back(step - warmup);
   return measured;
 }
 

@@ -53,9 +53,9 @@ void check_vocabulary(const Cell& c, std::uint8_t largest_byte) {
 // A sentence about a model, as one about the flag that named it; a form that was made from a file
 // is nothing that somebody typed.
 std::string of_flag(const Cell& c, std::string sentence) {
+  if (!sentence.starts_with("model '")) return sentence;
   const std::size_t end = sentence.find("': ");
-  if (!sentence.starts_with("model '") || end == sentence.npos) return sentence;
-  if (c.config.empty()) return "--" + sentence;
+  if (c.config.empty() || end == sentence.npos) return "--" + sentence;
   sentence = sentence.substr(end + 3);
   for (const auto& [figure, key] :
        {std::pair("positions is", "max_position_embeddings (or n_positions) is"),

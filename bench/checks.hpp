@@ -26,8 +26,8 @@ struct Finding {
   std::string sentence;  // what differs
 };
 
-// Strategies that add the gradients of micro-steps in one order: ddp (whole, reduced once a step) or
-// zero2 (reduced and added once a micro-step); itself where nobody here knows its order.
+// Strategies that add the gradients of micro-steps in one order: ddp (whole, reduced once a step)
+// or zero2 (reduced and added once a micro-step); itself where nobody here knows its order.
 std::string summing_family(const std::string& strategy);
 
 // Checks of single records that came out false.

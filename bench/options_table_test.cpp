@@ -123,11 +123,11 @@ TEST(OptionsTable, recomputing_has_a_column_where_it_took_time) {
   EXPECT_TRUE(has(explain(r), "recompute")) << explain(r);
 }
 
-// Of the example's four measured steps; two of warm-up are before them.
+// Of the example's four measured steps; two of warm-up are before them, and one is behind them.
 TEST(OptionsTable, skipped_steps_have_a_footnote) {
   std::vector<json> records = {record_of("ddp", false, 1, 30), record_of("zero1", false, 1, 30)};
   EXPECT_FALSE(has(table(records), "skipped"));
-  records[0]["training"]["skipped_at"] = {0, 2, 5};
+  records[0]["training"]["skipped_at"] = {0, 2, 5, 6};
   const std::string text = table(records, 200);
   EXPECT_TRUE(has(text,
                   "¹ 2 of 4 measured steps were skipped: gradients were not finite; times "
@@ -135,7 +135,7 @@ TEST(OptionsTable, skipped_steps_have_a_footnote) {
       << text;
   EXPECT_FALSE(example::row(text, "TIME", "ddp¹").empty()) << text;
   EXPECT_FALSE(example::row(text, "TIME", "zero1").empty()) << text;
-  records[0]["training"]["skipped_at"] = {2, 3, 4, 5};
+  records[0]["training"]["skipped_at"] = {2, 3, 4, 5, 6};
   records[0]["checks"]["trained"] = false;
   records[0]["checks"]["trained_reason"] = "all were skipped";
   const std::string all = table(records, 200);
