@@ -22,8 +22,8 @@ void add_attention(Unit&, std::size_t batch, std::size_t sequence, std::size_t h
 // logits(rows, vocabulary) = x(rows, width) table^T, table stored (vocabulary, width).
 void add_head(Unit&, std::size_t rows, std::size_t width, std::size_t vocabulary, int table);
 
-// Ops without products, by the shape that their gradient needs scratch for. positions: rows of their
-// table; 0: none.
+// Ops without products, by the shape that their gradient needs scratch for. positions: rows of
+// their table; 0: none.
 void add_embedding(Unit&, std::size_t rows, std::size_t width, std::size_t vocabulary,
                    std::size_t positions);
 void add_layer_norm(Unit&, std::size_t rows, std::size_t width);

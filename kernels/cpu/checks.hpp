@@ -22,12 +22,12 @@ class Operands {
   template <class T>
   const T* in(const char* name, ConstView v, std::size_t size) const {
     check(name, v, dtype_of<T>(), size);
-    return v.host<T>().data();
+    return reinterpret_cast<const T*>(v.address());
   }
   template <class T>
   T* out(const char* name, View v, std::size_t size) const {
     check(name, v, dtype_of<T>(), size);
-    return v.host<T>().data();
+    return reinterpret_cast<T*>(v.address());
   }
   // As above, or null where the view is empty.
   template <class T>

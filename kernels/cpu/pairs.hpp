@@ -75,8 +75,8 @@ struct Pairs {
   }
 };
 
-// f(i, vector) for elements of T in [0, end): two vectors at a time, then one. Returns where what is
-// left begins.
+// f(i, vector) for elements of T in [0, end): two vectors at a time, then one. Returns where what
+// is left begins.
 template <class T, class F>
 SHARDMARK_INLINE std::size_t by_whole_vectors(std::size_t end, F&& f) {
   std::size_t i = 0;

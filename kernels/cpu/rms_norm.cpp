@@ -31,8 +31,8 @@ namespace {
 
 constexpr std::size_t together = 4;  // rows: one load and store of dgain for so many
 
-// Columns of one vector or two, from column i on, of `count` rows. means: of grad * gain * the normalised
-// row.
+// Columns of one vector or two, from column i on, of `count` rows. means: of grad * gain * the
+// normalised row.
 template <class T, class V>
 SHARDMARK_INLINE void columns_backward(const NormRowsBackward<T>& a, std::size_t r,
                                        std::size_t count, std::size_t i, const float* means,
