@@ -116,6 +116,7 @@ json bytes_of(const TrainingReport& r) {
   }
   return {{"parameters", r.claims.parameters},
           {"trainable", r.claims.trainable},
+          {"kept_whole", r.claims.kept_whole},
           {"padding_elements", r.claims.padding_elements},
           {"held", held},
           {"model_state",
