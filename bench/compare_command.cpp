@@ -22,6 +22,8 @@ namespace {
 using nlohmann::json;
 using Names = std::vector<std::string>;
 
+constexpr const char* path = "FOLDER|FILE";
+
 constexpr const char* compare_examples = R"(
 BASE and HEAD: each a run's folder, its records.jsonl, or a JSON file of Google
 Benchmark; both of one kind. Cells are matched by id. What must repeat is compared
@@ -47,16 +49,10 @@ std::string one_of(const std::string& flag, const std::string& value, const Name
                                suggestion(value, known)));
 }
 
-void need(const std::string& value, const char* name, const char* command) {
-  if (value.empty())
-    throw InputError(fmt::format("{0} is missing; shardmark {1} --help shows what stands where.",
-                                 name, command));
-}
-
-void add(CLI::App& command, const char* flag, std::string& value, const char* type,
-         const char* help) {
+CLI::Option* add(CLI::App& command, const char* flag, std::string& value, const char* type,
+                 const char* help) {
   // Join: so that a flag that stands twice comes through, and is refused with a sentence of ours.
-  command.add_option(flag, value, help)
+  return command.add_option(flag, value, help)
       ->type_name(type)
       ->multi_option_policy(CLI::MultiOptionPolicy::Join);
 }
@@ -72,8 +68,8 @@ CLI::App* add_compare(CLI::App& app, CompareArguments& a) {
       app.add_subcommand("compare", "What became slower, fatter or different between two runs");
   command->footer(compare_examples);
   command->allow_extras();
-  command->add_option("BASE", a.base, "what was before")->type_name("");
-  command->add_option("HEAD", a.head, "what is now")->type_name("");
+  command->add_option("BASE", a.base, "what was before")->type_name(path)->required();
+  command->add_option("HEAD", a.head, "what is now")->type_name(path)->required();
   add(*command, "--threshold", a.threshold, "PERCENT",
       "times within so much of each other are the same [3]");
   add(*command, "--format", a.format, "NAME", "text, json or markdown [text]");
@@ -87,19 +83,19 @@ CLI::App* add_export(CLI::App& app, ExportArguments& a) {
       app.add_subcommand("export", "Write a run's records in a form that other tools read");
   command->footer(export_examples);
   command->allow_extras();
-  command->add_option("RUN", a.run, "a run's folder, or its records.jsonl")->type_name("");
-  add(*command, "--format", a.format, "NAME", "gbench: Google Benchmark's JSON");
+  command->add_option("RUN", a.run, "a run's folder, or its records.jsonl")
+      ->type_name(path)
+      ->required();
+  add(*command, "--format", a.format, "NAME", "gbench: Google Benchmark's JSON")->required();
   add(*command, "-o,--out", a.out, "FILE", "where to [standard output]");
   return command;
 }
 
 Names compare_flag_names() { return {"--threshold", "--format", "--across-machines", "--help"}; }
 
-Names export_flag_names() { return {"--format", "--out", "--help"}; }
+Names export_flag_names() { return {"--format", "--out", "-o", "--help"}; }
 
 int compare_command(const CompareArguments& a) {
-  need(a.base, "BASE", "compare");
-  need(a.head, "HEAD", "compare");
   CompareOptions options;
   options.across_machines = a.across_machines;
   if (!a.threshold.empty())
@@ -117,8 +113,6 @@ int compare_command(const CompareArguments& a) {
 }
 
 int export_command(const ExportArguments& a) {
-  need(a.run, "RUN", "export");
-  need(a.format, "--format", "export");
   one_of("--format", a.format, {"gbench"});
   const RunRecords run = run_records("RUN", a.run);
   warn(run.warnings);

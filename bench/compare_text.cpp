@@ -20,7 +20,7 @@ constexpr Verdict verdicts[] = {Verdict::same,      Verdict::faster,  Verdict::s
                                 Verdict::ambiguous, Verdict::missing, Verdict::added,
                                 Verdict::untimed};
 // A difference a line; the rest is counted.
-constexpr std::size_t shown_differences = 12, markdown_rows = 20;
+constexpr std::size_t shown_differences = 8, markdown_rows = 20;
 
 std::string cells_text(std::size_t count) {
   return fmt::format("{} cell{}", count, count == 1 ? "" : "s");
@@ -127,7 +127,7 @@ std::string summary(const Comparison& c) {
     if (const std::size_t n = c.count(v); n > 0) parts.push_back(fmt::format("{} {}", n, name(v)));
   if (const std::size_t n = c.differing(); n > 0)
     parts.push_back(cells_text(n) + " with another exact value");
-  return fmt::format("{}: {} compared: {}.", c.red() ? "Regression" : "No regression",
+  return fmt::format("{}, {} compared: {}.", c.red() ? "Regression" : "No regression found",
                      cells_text(c.compared()), join(parts, ", "));
 }
 

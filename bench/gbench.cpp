@@ -89,7 +89,7 @@ json entry_of(const json& record, std::size_t repetitions) {
     out["error_message"] = record.at("reason");
     return out;
   }
-  const double ms = record.at("time").at("median").at("step_ns").get<double>() * 1e-6;
+  const double ms = record.at("time").at("median").at("step_ns").get<double>() / 1e6;
   out.update({{"real_time", ms},
               {"cpu_time", ms},
               {"time_unit", "ms"},
@@ -128,7 +128,7 @@ Side side_of_google_benchmark(const json& file, const std::string& path) {
     keys.insert(keys.end(), {"num_cpus", "caches"});
     for (const std::string& key : keys)
       if (context.contains(key)) side.machine[key] = context[key];
-    side.commit = context.value("commit", "");
+    side.commit = context.value("commit", "").substr(0, 10);
     for (const json& entry : file.at("benchmarks")) take(entry, path, cells);
   } catch (const json::exception& e) {
     throw InputError(
