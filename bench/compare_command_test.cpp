@@ -56,6 +56,7 @@ TEST_F(Commands, the_text_has_every_cell_and_every_difference) {
   EXPECT_EQ(row, (example::Words{"gpt-nano/zero1/n2/overlap-on", "103.0", "123.6", "1.200", "1.166",
                                  "to", "1.235", "5,", "5", "equal", "SLOWER"}))
       << slow.out;
+  EXPECT_TRUE(has(slow.out, "let them take turns")) << slow.out;
   EXPECT_TRUE(has(slow.out, "Regression, 3 cells compared: 3 SLOWER.")) << slow.out;
   EXPECT_TRUE(has(fat.out, "gpt-nano/ddp/n2/overlap-on differs\n")) << fat.out;
   EXPECT_EQ(

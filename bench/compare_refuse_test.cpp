@@ -157,7 +157,8 @@ TEST(compare, wrong_files_are_refused_in_a_sentence) {
     EXPECT_TRUE(has(sentence, "holds no records and is no Google Benchmark JSON; it must be"))
         << garbage << ": " << sentence;
   }
-  EXPECT_TRUE(has(refused([&] { side_of("{\"a\": 1}\n"); }), "it lacks the key \"schema_version\""));
+  EXPECT_TRUE(
+      has(refused([&] { side_of("{\"a\": 1}\n"); }), "it lacks the key \"schema_version\""));
   auto run = three();
   run[1]["schema_version"] = 2;
   EXPECT_TRUE(has(refused([&] { side_of(lines(run)); }), "its schema_version is 2"));

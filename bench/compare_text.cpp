@@ -27,7 +27,10 @@ std::string cells_text(std::size_t count) {
 }
 
 std::string exact_text(const ComparedCell& c) {
-  if (!c.differences.empty()) return fmt::format("{} differ", c.differences.size());
+  if (!c.differences.empty()) {
+    const std::size_t n = c.differences.size();
+    return fmt::format("{} differ{}", n, n == 1 ? "s" : "");
+  }
   return c.exactly ? "equal" : missing;
 }
 
@@ -153,13 +156,17 @@ std::string legend_text(const Comparison& c) {
   for (const ComparedCell& cell : c.cells)
     if (cell.ratio && cell.ratio->has_interval) least = std::min(least, cell.ratio->confidence);
   const double most = 1 + c.options.threshold;
+  const bool moved = c.count(Verdict::slower) + c.count(Verdict::faster) > 0;
   return exact + fmt::format(
                      "head/base: the median of all pairs of rounds, with an interval that holds "
                      "the true ratio in {:.0f} % of runs or more (rank sums). SAME: all of it "
                      "from {:.3f} to {:.3f} ({:g} %); SLOWER, FASTER: all of it beyond; "
-                     "AMBIGUOUS: across an edge, or no interval.",
+                     "AMBIGUOUS: across an edge, or no interval.{}",
                      std::floor(least < 1 ? least * 100 : 95), 1 / most, most,
-                     c.options.threshold * 100);
+                     c.options.threshold * 100,
+                     moved ? " Where one run followed the other, what else the machine did in the "
+                             "meantime counts too: let them take turns to tell."
+                           : "");
 }
 
 json side_json(const Side& s) {

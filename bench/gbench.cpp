@@ -93,7 +93,7 @@ json entry_of(const json& record, std::size_t repetitions) {
   out.update({{"real_time", ms},
               {"cpu_time", ms},
               {"time_unit", "ms"},
-              {"label", "of a step's wall-clock time; cpu_time is real_time again"}});
+              {"label", "real_time: the median step by the wall clock; cpu_time repeats it"}});
   if (const json& rates = record.at("rates");
       rates.is_object() && rates["tokens_per_second"] != nullptr)
     out["tokens_per_second"] = rates["tokens_per_second"];
@@ -147,10 +147,11 @@ Side side_of_google_benchmark(const json& file, const std::string& path) {
 json google_benchmark_of(const std::vector<json>& records) {
   const json& first = records.front();
   const json& machine = first.at("machine");
+  const json build = machine.value("build", json::object());
   json context = {{"date", first.at("started_utc")},
                   {"executable", "shardmark"},
                   {"num_cpus", machine.value("cores_online", json(0))},
-                  {"library_build_type", "release"},
+                  {"library_build_type", build.value("type", "") == "Debug" ? "debug" : "release"},
                   {"commit", first.at("commit").is_string() ? first["commit"] : json("")}};
   if (const json& hosts = first.at("hosts"); hosts.is_array() && !hosts.empty())
     context["host_name"] = hosts[0];
