@@ -53,8 +53,8 @@ TEST_F(Commands, the_text_has_every_cell_and_every_difference) {
     EXPECT_LE(display_width(line), 100u) << line;
   const auto row = example::row(slow.out, "cell", "gpt-nano/zero1/n2/overlap-on");
   // 101 to 105 ms: 1.2 x 102/105 to 1.2 x 105/102.
-  EXPECT_EQ(row, (example::Words{"gpt-nano/zero1/n2/overlap-on", "103.0", "123.6", "1.200", "1.166",
-                                 "to", "1.235", "5,", "5", "equal", "SLOWER"}))
+  EXPECT_EQ(row, (example::Words{"gpt-nano/zero1/n2/overlap-on", "103.0", "123.6", "1.200",
+                                 "1.166–1.235", "5,", "5", "equal", "SLOWER"}))
       << slow.out;
   EXPECT_TRUE(has(slow.out, "let them take turns")) << slow.out;
   EXPECT_TRUE(has(slow.out, "Regression, 3 cells compared: 3 SLOWER.")) << slow.out;

@@ -36,7 +36,7 @@ std::string exact_text(const ComparedCell& c) {
 
 std::string interval_text(const ComparedCell& c) {
   if (!c.ratio || !c.ratio->has_interval) return missing;
-  return fmt::format("{:.3f} to {:.3f}", c.ratio->low, c.ratio->high);
+  return fmt::format("{:.3f}–{:.3f}", c.ratio->low, c.ratio->high);
 }
 
 // One unit for all, in which the smallest is no fraction.
