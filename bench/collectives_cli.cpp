@@ -6,8 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "bench/text.hpp"
-#include "kernels/error.hpp"
+#include "bench/cli_options.hpp"
 
 namespace shardmark {
 
@@ -76,15 +75,7 @@ CLI::App* add_collectives(CLI::App& app, CollectivesArguments& a) {
 }
 
 void take_collectives_flags(const CLI::App& command, CollectivesArguments& a) {
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->count() > 1)
-      throw InputError(given_twice(option->get_name(), takes_list(option->get_name())));
-    for (const std::string& value : option->results())
-      if (value.empty())
-        throw InputError(
-            fmt::format("{} is \"\", but must be {}; see shardmark collectives --help.",
-                        option->get_name(), option->get_type_name()));
-  }
+  check_options(command, {}, takes_list);
   std::erase_if(a.given, [&](const auto& entry) { return command.count(entry.first) == 0; });
 }
 

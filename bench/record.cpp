@@ -46,10 +46,14 @@ std::string why_no_record(const json& record, const json& required, const std::s
 
 Records read_records(const std::filesystem::path& folder, const std::string& kind) {
   const std::filesystem::path file = folder / "records.jsonl";
-  Records out;
   std::error_code ignored;
-  if (!std::filesystem::exists(file, ignored)) return out;
-  const std::string text = read_whole_file("records", file);
+  if (!std::filesystem::exists(file, ignored)) return {};
+  return records_in(read_whole_file("records", file), file, kind);
+}
+
+Records records_in(const std::string& text, const std::filesystem::path& file,
+                   const std::string& kind) {
+  Records out;
   const json schema = json::parse(embedded("schema.json"));
   const json required = kind == training_kind
                             ? schema.at("required")

@@ -36,6 +36,9 @@ struct Records {
 // Reads FOLDER/records.jsonl; a folder without one has no records. Throws InputError: a line in the
 // middle that is no record (named by its number), a record of another schema version or kind.
 Records read_records(const std::filesystem::path& folder, const std::string& kind = training_kind);
+// The same for the text of such a file, wherever it came from; file: its name, for sentences.
+Records records_in(const std::string& text, const std::filesystem::path& file,
+                   const std::string& kind = training_kind);
 
 // The last record of each cell and round: a cell that --resume ran again is there twice.
 std::vector<nlohmann::json> latest(const std::vector<nlohmann::json>& records);

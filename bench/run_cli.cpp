@@ -1,0 +1,130 @@
+// What can be typed behind `shardmark run`? See run_cli.hpp.
+#include "bench/run_cli.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+#include "bench/cli_options.hpp"
+
+namespace shardmark {
+
+namespace {
+
+constexpr const char* run_examples = R"(
+Comma lists multiply into cells; every cell runs in a process of its own (with --comm
+mpi in one a rank), in each of --rounds rounds, in random order;
+one that has failed is skipped in later rounds.
+Examples:
+  shardmark run                                   the default suite: start here
+  shardmark run --suite smoke                     seconds: does everything run?
+  shardmark run --model gpt-micro --strategy ddp,zero1 --ranks 1,2,4
+  shardmark run --model gpt:layers=4,width=256,heads=8 --strategy all --overlap off,on
+  shardmark run --model smollm/config.json --vocab bytes --strategy zero3 --persist-below 2000
+  shardmark run --model gpt-micro --precision fp32,bf16 --recompute none,unit
+  shardmark run --strategy zero3 --rounds 1       one cell: explains where its bytes are
+  shardmark run --strategy all --link none,1gbit,10gbit,50us    emulated wires, no root needed
+  shardmark run --comm mpi --strategy ddp,zero3 --ranks 2,4     processes, started by mpirun
+  mpirun -n 4 shardmark run --ranks 2,4           the same in a world that is there
+  shardmark run --comm mpi --launcher 'srun -n {ranks}' --interface eth0 --network "25 Gbit/s"
+  shardmark run --explain gpt-nano/zero1/n2/overlap-on     the same for a cell of the last run
+  shardmark run --resume results/latest           go on with a run that was interrupted
+A suite is a text file, whose name has a / or ends in .suite: a line is flags of
+this command, # starts a comment, and "run: --rounds 3" holds for all of it; flags
+given beside --suite replace its own.)";
+
+// Where the default of a flag is the same for everybody, --help shows it.
+std::string help_of(const CellFlag& flag) {
+  static const std::map<std::string, std::string> defaults = {
+      {"--model", Cell().model},
+      {"--ranks", fmt::to_string(Cell().ranks)},
+      {"--threads-per-rank", fmt::to_string(Cell().threads_per_rank)},
+      {"--batch", fmt::to_string(Cell().batch)},
+      {"--accumulate", fmt::to_string(Cell().accumulate)},
+      {"--sequence", fmt::to_string(Cell().sequence)},
+      {"--steps", fmt::to_string(Cell().steps)},
+      {"--warmup", fmt::to_string(Cell().warmup)},
+      {"--clip", fmt::to_string(Cell().clip)},
+      {"--lr", fmt::to_string(Cell().lr)},
+      {"--seed", fmt::to_string(Cell().seed)},
+      {"--data", "a text of our own"},
+      {"--bucket-mb", fmt::to_string(static_cast<double>(Cell().bucket_bytes) * 1e-6)},
+      {"--buckets", fmt::to_string(Cell().buckets)},
+      {"--overlap", Cell().overlap ? "on" : "off"},
+      {"--comm", Cell().comm + ", under a launcher mpi"},
+      {"--link", Cell().link},
+      {"--prefetch", fmt::to_string(Cell().prefetch)},
+      {"--keep-last", Cell().keep_last ? "on" : "off"},
+      {"--persist-below", fmt::to_string(Cell().persist_below)},
+      {"--precision", Cell().precision},
+      {"--recompute", Cell().recompute},
+      {"--all-reduce", Cell().all_reduce},
+      {"--memory-limit", "none"},
+      {"--timeout", fmt::to_string(Cell().timeout_s)},
+      {"--comm-timeout", fmt::to_string(Cell().comm_timeout_s)}};
+  const auto it = defaults.find(flag.name);
+  return it == defaults.end() ? flag.help : fmt::format("{} [{}]", flag.help, it->second);
+}
+
+bool takes_list(const std::string& name) {
+  const auto& all = cell_flags();
+  return std::any_of(all.begin(), all.end(), [&](const CellFlag& f) {
+    return f.name == name && f.list != CellFlag::List::none;
+  });
+}
+
+}  // namespace
+
+CLI::App* add_run(CLI::App& app, RunTyped& p) {
+  CLI::App* run = app.add_subcommand("run", "Run cells and compare them in one table");
+  run->footer(run_examples);
+  run->allow_extras();
+  // Join: so that a flag that stands twice comes through, and is refused with a sentence of ours.
+  const auto add = [&](const char* name, std::string& value, const char* type,
+                       const std::string& help, const char* group = "The run") {
+    run->add_option(name, value, help)
+        ->type_name(type)
+        ->group(group)
+        ->multi_option_policy(CLI::MultiOptionPolicy::Join);
+  };
+  const char* cells = "What a cell is";
+  for (const CellFlag& flag : cell_flags()) {
+    if (std::string_view(flag.name) == "--data") {
+      run->add_option(flag.name, p.data, help_of(flag))->type_name(flag.value)->group(cells);
+    } else {
+      add(flag.name, p.cell[flag.name], flag.value, help_of(flag), *flag.help ? cells : "");
+    }
+  }
+  add("--suite", p.run.suite, "FILE|NAME",
+      "a suite's file, or one that the program carries [default]");
+  add("--rounds", p.run.rounds, "N", "times that every cell runs [5, or the suite's]");
+  add("--order-seed", p.run.order_seed, "N",
+      "of the order of cells in the rounds [1, or the suite's]");
+  add("--out", p.run.out, "DIR", "a folder for the records [results/runs/<utc>-<suite>-<commit>]");
+  add("--resume", p.run.resume, "DIR",
+      "go on with the run in this folder: what failed or was skipped runs again, what is ok "
+      "does not; only --rounds and --explain may stand beside it");
+  add("--explain", p.run.explain, "CELL",
+      "where the bytes and the time of this cell are, beside the formulas; a beginning of its id "
+      "is enough");
+  return run;
+}
+
+void take_run_flags(const CLI::App& run, RunTyped& p) {
+  check_options(run, {"--data"}, takes_list);
+  for (const auto& [flag, value] : p.cell)
+    if (run.count(flag) > 0) p.run.given[flag] = {value};
+  if (!p.data.empty()) p.run.given["--data"] = p.data;
+}
+
+std::vector<std::string> run_flag_names() {
+  std::vector<std::string> names = {"--suite",  "--rounds",  "--order-seed", "--out",
+                                    "--resume", "--explain", "--help"};
+  for (const CellFlag& flag : cell_flags())
+    if (*flag.help) names.emplace_back(flag.name);
+  return names;
+}
+
+}  // namespace shardmark
