@@ -1,5 +1,5 @@
-// Which units run backward, keep what they computed and read their weights again, and which products
-// run? Counted by hand.
+// Which units run backward, keep what they computed and read their weights again, and which
+// products run? Counted by hand.
 #include "impl/passes.hpp"
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t sequence = 8;
 
-// Width 4, sequence 8: a linear map of (in, out) is 2 * 8 * in * out, forward, and as much again for
-// each of its gradients.
+// Width 4, sequence 8: a linear map of (in, out) is 2 * 8 * in * out, forward, and as much again
+// for each of its gradients.
 constexpr double linear = 2 * 8 * 4 * 4;
 
 Architecture gpt() { return make_architecture("gpt:layers=2,width=4,heads=1", sequence); }

@@ -83,8 +83,8 @@ TEST_P(TwoBytes, EveryBucketSizeGivesTheSameBits) {
   }
 }
 
-// Sums of 2-byte numbers are rounded at every hop of a ring, and another time where one rank has the
-// whole batch: near each other, and the same on every rank.
+// Sums of 2-byte numbers are rounded at every hop of a ring, and another time where one rank has
+// the whole batch: near each other, and the same on every rank.
 TEST_P(TwoBytes, OnARingOrOnOneRankItIsTheSameUpToRounding) {
   for (const auto& [type, wire] : types) {
     const TrainingReport memory = train(tiny(GetParam(), 4, type, wire));
