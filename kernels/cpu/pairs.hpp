@@ -32,7 +32,7 @@ SHARDMARK_INLINE Two load_two(const T* p) {
   return {load(p), load(p + lanes)};
 }
 SHARDMARK_INLINE Two load_two(const Bf16* p) {
-  const Bits pairs = reinterpret_cast<Bits>(Ints(*reinterpret_cast<const LooseInts*>(p)));
+  const Bits pairs = *reinterpret_cast<const LoosePairs*>(p);
   Two v{as_floats(pairs << 16), as_floats(pairs & 0xffff0000u)};
 #if defined(__AVX512F__)
   asm("" : "+v"(v.even), "+v"(v.odd));  // else GCC widens again behind each comparison
@@ -71,7 +71,7 @@ SHARDMARK_INLINE Bits rounded_pairs(Two v) {
 struct Pairs {
   SHARDMARK_INLINE Two from(const Bf16* p) const { return load_two(p); }
   SHARDMARK_INLINE void to(Bf16* p, Two v) const {
-    *reinterpret_cast<LooseInts*>(p) = reinterpret_cast<Ints>(rounded_pairs(v));
+    *reinterpret_cast<LoosePairs*>(p) = rounded_pairs(v);
   }
 };
 

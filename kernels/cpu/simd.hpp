@@ -35,6 +35,7 @@ typedef float LooseFloats __attribute__((vector_size(lanes * 4), aligned(4), may
 typedef double LooseDoubles __attribute__((vector_size(lanes * 4), aligned(8), may_alias));
 typedef std::int32_t LooseInts __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
 typedef float LooseHalf __attribute__((vector_size(lanes * 2), aligned(4), may_alias));
+typedef std::uint32_t LoosePairs __attribute__((vector_size(lanes * 4), aligned(2), may_alias));
 typedef std::uint16_t LooseWords __attribute__((vector_size(lanes * 2), aligned(2), may_alias));
 
 SHARDMARK_INLINE Floats load(const float* p) { return *reinterpret_cast<const LooseFloats*>(p); }
