@@ -100,6 +100,9 @@ TEST(compare_rounds, a_check_that_is_made_no_longer_differs) {
     EXPECT_EQ(c.differences[0].base, true);
     EXPECT_TRUE(c.differences[0].head.is_null());
     EXPECT_TRUE(compared(head, base).cells.at(0).differences.empty());
+    const ComparedCell across = compared(base, head, {.across_machines = true}).cells.at(0);
+    EXPECT_TRUE(across.differences.empty());
+    EXPECT_TRUE(noted(across, "check traffic_exact was made in base and not in head"));
   }
 }
 
