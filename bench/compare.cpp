@@ -4,90 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <sstream>
 
+#include "bench/compare_exact.hpp"
+#include "bench/text.hpp"
 #include "kernels/error.hpp"
 
 namespace shardmark {
 
 namespace {
 
-using nlohmann::json;
-
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[(values.size() - 1) / 2];
-}
-
-// Of two lists by step the first step that differs says more than both.
-Difference difference(const std::string& what, const json& base, const json& head) {
-  if (!base.is_array() || !head.is_array()) return {what, base, head};
-  if (base.size() != head.size()) return {"steps with a " + what, base.size(), head.size()};
-  std::size_t step = 0;
-  while (step + 1 < base.size() && base[step] == head[step]) ++step;
-  return {fmt::format("{}, from step {} on", what, step), base[step], head[step]};
-}
-
-using Part = Facts Exact::*;
-
-// A round of head that has another value than every round of base.
-void compare_part(const Sampled& base, const Sampled& head, Part part, ComparedCell& out) {
-  std::set<std::string> keys;
-  for (const Sampled* side : {&base, &head})
-    for (const Exact& e : side->exact)
-      for (const auto& [key, value] : e.*part) keys.insert(key);
-  for (const std::string& key : keys) {
-    const json first = value_of(base.exact.front().*part, key);
-    for (const Exact& h : head.exact) {
-      const json value = value_of(h.*part, key);
-      if (std::any_of(base.exact.begin(), base.exact.end(),
-                      [&](const Exact& b) { return value_of(b.*part, key) == value; }))
-        continue;
-      out.differences.push_back(difference(key, first, value));
-      break;
-    }
-  }
-  out.exactly = out.exactly || !keys.empty();
-}
-
-constexpr const char* no_training = "not compared: losses, norms and final parameters, ";
-
-void compare_training(const Sampled& base, const Sampled& head, const CompareOptions& options,
-                      ComparedCell& out) {
-  const Facts& a = base.exact.front().training;
-  if (options.across_machines) return;
-  if (value_of(base.exact.front().settings, "collectives") == "library") {
-    out.notes.push_back(no_training +
-                        std::string("since the MPI library adds in an order of its own"));
-    return;
-  }
-  const std::string other =
-      other_fact(base.exact.front().circumstances, head.exact.front().circumstances);
-  if (!other.empty()) {
-    out.notes.push_back(no_training +
-                        fmt::format("computed under other circumstances ({})", other));
-    return;
-  }
-  if (std::any_of(base.exact.begin(), base.exact.end(),
-                  [&](const Exact& e) { return e.training != a; })) {
-    out.notes.push_back(no_training + std::string("since rounds of base itself differ in them"));
-    return;
-  }
-  compare_part(base, head, &Exact::training, out);
-}
-
-void compare_exactly(const Sampled& base, const Sampled& head, const CompareOptions& options,
-                     ComparedCell& out) {
-  if (base.exact.empty() || head.exact.empty()) return;
-  compare_part(base, head, &Exact::formula, out);
-  if (!options.across_machines) compare_part(base, head, &Exact::memory, out);
-  compare_training(base, head, options, out);
-  std::set<std::string> known;
-  for (const Exact& e : base.exact)
-    for (const auto& [check, value] : e.failed_checks) known.insert(check);
-  for (const Exact& e : head.exact)
-    for (const auto& [check, value] : e.failed_checks)
-      if (known.insert(check).second) out.differences.push_back({check, true, value});
 }
 
 // An id leaves out what is as usual, which another version may take for something else.
@@ -106,11 +35,34 @@ void compare_times(const Sampled& base, const Sampled& head, const CompareOption
   out.ratio = ratio_of(base.step_ns, head.step_ns);
   out.verdict = verdict_of(*out.ratio, options.threshold);
   if (out.ratio->has_interval) return;
-  out.notes.push_back(
-      base.step_ns.size() < 2 || head.step_ns.size() < 2
-          ? "not judged: the time, since one round has no interval; run it with --rounds 5"
-          : "not judged: the time, since so few rounds have no interval of 90 %; run it with "
-            "--rounds 5");
+  const bool records = !base.exact.empty();
+  out.notes.push_back(fmt::format(
+      "not judged: the time, since {}; {}",
+      base.step_ns.size() > 1 && head.step_ns.size() > 1 ? "so few have no interval of 90 %"
+      : records                                          ? "one round has no interval"
+                                                         : "one repetition has no interval",
+      more_rounds(records ? SideKind::records : SideKind::google_benchmark)));
+}
+
+std::size_t all_rounds(const Sampled& s) { return s.step_ns.size() + s.failed; }
+
+std::string failed_text(const Sampled& s) {
+  return fmt::format("{} of {}", s.failed, all_rounds(s));
+}
+
+std::string failed_text(const Sampled& s, const char* which) {
+  return fmt::format("{} in {} ({})", failed_text(s), which, s.reason);
+}
+
+// Rounds that did not end, where others did.
+void compare_failed(const Sampled& base, const Sampled& head, ComparedCell& out) {
+  if (base.failed + head.failed == 0) return;
+  std::vector<std::string> sides;
+  if (base.failed > 0) sides.push_back(failed_text(base, "base"));
+  if (head.failed > 0) sides.push_back(failed_text(head, "head"));
+  out.notes.push_back("rounds that did not end: " + join(sides, ", "));
+  if (head.failed * all_rounds(base) > base.failed * all_rounds(head))
+    out.differences.push_back({"rounds that did not end", failed_text(base), failed_text(head)});
 }
 
 ComparedCell compared(const std::string& id, const Sampled& base, const Sampled& head,
@@ -120,11 +72,13 @@ ComparedCell compared(const std::string& id, const Sampled& base, const Sampled&
                    .ratio = std::nullopt,
                    .base_rounds = base.step_ns.size(),
                    .head_rounds = head.step_ns.size(),
+                   .kinds = {},
                    .differences = {},
                    .notes = {}};
   if (out.base_rounds > 0) out.base_ns = median(base.step_ns);
   if (out.head_rounds > 0) out.head_ns = median(head.step_ns);
   if (out.base_rounds == 0 && out.head_rounds == 0) {
+    out.verdict = Verdict::untimed;
     out.notes.push_back("not compared: it ended in neither, in head since " + head.reason);
     return out;
   }
@@ -140,8 +94,7 @@ ComparedCell compared(const std::string& id, const Sampled& base, const Sampled&
     out.notes.push_back("another cell has its id in head: " + other);
     return out;
   }
-  if (base.failed == 0 && head.failed > 0)
-    out.differences.push_back({"rounds that did not end", 0, head.failed});
+  compare_failed(base, head, out);
   compare_exactly(base, head, options, out);
   compare_times(base, head, options, out);
   return out;
@@ -151,11 +104,22 @@ ComparedCell one_sided(const std::string& id, const Sampled& only, bool in_base)
   ComparedCell out{.id = id,
                    .verdict = in_base ? Verdict::missing : Verdict::added,
                    .ratio = std::nullopt,
+                   .kinds = {},
                    .differences = {},
                    .notes = {}};
   const double ns = only.step_ns.empty() ? 0 : median(only.step_ns);
   (in_base ? out.base_ns : out.head_ns) = ns;
   (in_base ? out.base_rounds : out.head_rounds) = only.step_ns.size();
+  const char* which = in_base ? "base" : "head";
+  if (only.step_ns.empty()) {
+    // What never worked is not lost.
+    if (in_base) out.verdict = Verdict::untimed;
+    out.notes.push_back(fmt::format("{}it did not end in {}: {}",
+                                    in_base ? "not compared: it is in base only, and " : "", which,
+                                    only.reason));
+  } else if (only.failed > 0) {
+    out.notes.push_back("rounds that did not end: " + failed_text(only, which));
+  }
   return out;
 }
 
@@ -184,7 +148,39 @@ void check_rounds(const Side& side) {
                                    id, cell.step_ns.size(), most_rounds));
 }
 
+using SampledCells = std::map<std::string, Sampled>;
+
+std::string without_timeouts(const std::string& id) {
+  std::istringstream segments(id);
+  std::string out;
+  for (std::string s; std::getline(segments, s, '/');)
+    if (!s.starts_with("timeout-") && !s.starts_with("comm-timeout-")) out += s + "/";
+  return out;
+}
+
+// When a cell is given up says nothing of what it is: one cell of each side that have no partner
+// and differ by that alone go under base's id. Where several could be it, none is.
+void match_timeouts(const SampledCells& base, SampledCells& head) {
+  std::map<std::string, std::pair<std::vector<std::string>, std::vector<std::string>>> alone;
+  for (const auto& [id, cell] : base)
+    if (!head.contains(id)) alone[without_timeouts(id)].first.push_back(id);
+  for (const auto& [id, cell] : head)
+    if (!base.contains(id)) alone[without_timeouts(id)].second.push_back(id);
+  for (const auto& [key, ids] : alone) {
+    if (ids.first.size() != 1 || ids.second.size() != 1) continue;
+    auto cell = head.extract(ids.second.front());
+    cell.key() = ids.first.front();
+    head.insert(std::move(cell));
+  }
+}
+
 }  // namespace
+
+std::string more_rounds(SideKind kind) {
+  return kind == SideKind::records
+             ? "run it with --rounds 5"
+             : "run it with --benchmark_repetitions=10 and keep every repetition";
+}
 
 bool ComparedCell::regression() const {
   return verdict == Verdict::slower || verdict == Verdict::missing || !differences.empty();
@@ -201,9 +197,15 @@ std::size_t Comparison::differing() const {
 }
 
 std::size_t Comparison::compared() const {
+  return static_cast<std::size_t>(std::count_if(
+      cells.begin(), cells.end(),
+      [](const ComparedCell& c) { return c.exactly || (c.ratio && c.ratio->has_interval); }));
+}
+
+std::size_t Comparison::unjudged() const {
   return static_cast<std::size_t>(
       std::count_if(cells.begin(), cells.end(),
-                    [](const ComparedCell& c) { return c.exactly || c.ratio.has_value(); }));
+                    [](const ComparedCell& c) { return c.ratio && !c.ratio->has_interval; }));
 }
 
 bool Comparison::red() const {
@@ -215,6 +217,7 @@ Comparison compare(Side base, Side head, const CompareOptions& options) {
   check(base, head, options);
   check_rounds(base);
   check_rounds(head);
+  if (base.kind == SideKind::records) match_timeouts(base.cells, head.cells);
   const auto mine = std::move(base.cells), theirs = std::move(head.cells);
   base.cells.clear();
   head.cells.clear();

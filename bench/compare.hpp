@@ -3,6 +3,7 @@
 // compared with no tolerance at all; times by the ratio of ratio.hpp. A name of one side only is
 // reported, never dropped, and a comparison that has compared nothing is red.
 #include <optional>
+#include <set>
 
 #include "bench/compare_side.hpp"
 #include "bench/ratio.hpp"
@@ -25,7 +26,8 @@ struct ComparedCell {
   std::optional<Ratio> ratio;
   double base_ns = 0, head_ns = 0;  // medians over rounds; 0: none
   std::size_t base_rounds = 0, head_rounds = 0;
-  bool exactly = false;  // whether anything was compared exactly
+  bool exactly = false;         // whether anything was compared exactly
+  std::set<std::string> kinds;  // of what was: "losses", ..
   std::vector<Difference> differences;
   std::vector<std::string> notes;  // a sentence each: what was not compared, and why
   bool regression() const;         // slower, missing, or another exact value
@@ -37,11 +39,15 @@ struct Comparison {
   std::vector<ComparedCell> cells;
   std::size_t count(Verdict) const;
   std::size_t differing() const;  // cells with another exact value
-  std::size_t compared() const;   // cells of which anything was compared
+  std::size_t compared() const;   // cells of which anything was: exactly, or a time judged
+  std::size_t unjudged() const;   // cells of which both sides have times, but no interval
   bool red() const;               // a regression, or nothing compared
 };
 
 // Throws InputError: sides of two kinds, of two machines, or nothing that formulas give.
 Comparison compare(Side base, Side head, const CompareOptions&);
+
+// What to do where too few rounds have no interval.
+std::string more_rounds(SideKind);
 
 }  // namespace shardmark

@@ -114,10 +114,10 @@ int compare_command(const CompareArguments& a) {
 
 int export_command(const ExportArguments& a) {
   one_of("--format", a.format, {"gbench"});
-  const RunRecords run = run_records("RUN", a.run);
-  warn(run.warnings);
   std::string text;
   try {
+    const RunRecords run = run_records("RUN", a.run);
+    warn(run.warnings);
     text = google_benchmark_of(run.records).dump(1, ' ', false, json::error_handler_t::replace);
   } catch (const json::exception& e) {
     throw InputError(fmt::format(

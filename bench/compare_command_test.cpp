@@ -110,6 +110,15 @@ TEST_F(Commands, an_export_can_be_compared) {
   EXPECT_TRUE(has(slow.out, "Regression, 3 cells compared: 3 SLOWER.")) << slow.out;
 }
 
+TEST_F(Commands, an_export_of_a_wrong_record_names_its_file) {
+  json r = example::record_of("zero1", true, 1, 50);
+  r["round"] = "one";
+  testing::write(f / "wrong.jsonl", r.dump() + "\n");
+  const Ran wrong = ran("export wrong.jsonl --format gbench");
+  EXPECT_EQ(wrong.code, 2) << wrong.err;
+  EXPECT_TRUE(has(wrong.err, "RUN: wrong.jsonl holds a record that is not as")) << wrong.err;
+}
+
 TEST_F(Commands, wrong_input_is_a_sentence_and_exit_2) {
   testing::write(f / "garbage", "hello\n");
   testing::write(f / "empty.json", R"({"benchmarks": []})");

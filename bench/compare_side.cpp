@@ -44,6 +44,17 @@ RunRecords records_of(const std::string& what, const fs::path& file, const std::
   return {latest(read.records), std::move(read.warnings)};
 }
 
+// Rounds of two builds are two cells, whatever their name.
+void check_alike(const Sampled& cell, const std::string& where, const std::string& id) {
+  const Exact &first = cell.exact.front(), &last = cell.exact.back();
+  std::string other = other_fact(first.settings, last.settings);
+  if (other.empty()) other = other_fact(first.circumstances, last.circumstances);
+  if (!other.empty())
+    throw InputError(fmt::format(
+        "{} mixes builds or settings in the rounds of {} ({}); compare runs of one of them.", where,
+        id, other));
+}
+
 Side side_of(const RunRecords& run, const std::string& what, const std::string& path) {
   Side side;
   side.path = path;
@@ -60,6 +71,7 @@ Side side_of(const RunRecords& run, const std::string& what, const std::string& 
     if (text_at(r, "status") == "ok" && r.at("time").is_object()) {
       cell.step_ns.push_back(r["time"].at("median").at("step_ns").get<double>());
       cell.exact.push_back(exact_of(r));
+      check_alike(cell, fmt::format("{}: {}", what, path), id_at(r));
       if (cell.step_ns.back() > 0) continue;
       throw InputError(fmt::format("{}: {} has a step of no time in {}.", what, path, id_at(r)));
     }

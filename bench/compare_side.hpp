@@ -17,7 +17,7 @@ struct Exact {
   Facts formula;   // bytes and traffic that formulas give: the same on any machine
   Facts memory;    // bytes that libraries have a say in
   Facts training;  // losses, norms, parameters: the same only under the same circumstances
-  Facts failed_checks;
+  Facts checks;    // that were made: whether they held
   Facts circumstances;
   Facts settings;  // of the cell
 };

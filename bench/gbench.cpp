@@ -38,10 +38,15 @@ std::string aggregate_of(const json& entry) {
   return "";
 }
 
-std::string cell_of(const json& entry, const std::string& aggregate) {
+std::string cell_of(const json& entry, const std::string& aggregate, const std::string& file) {
   if (entry.contains("run_name")) return entry["run_name"];
   std::string name = entry.at("name");
-  if (!aggregate.empty()) name.resize(name.size() - aggregate.size() - 1);
+  if (aggregate.empty()) return name;
+  if (!name.ends_with("_" + aggregate))
+    throw InputError(
+        fmt::format("{}: the aggregate {} has no run_name and does not end in \"_{}\".", file, name,
+                    aggregate));
+  name.resize(name.size() - aggregate.size() - 1);
   return name;
 }
 
@@ -60,7 +65,9 @@ struct Seen {
 };
 
 void take(const json& entry, const std::string& file, std::map<std::string, Seen>& cells) {
-  const std::string aggregate = aggregate_of(entry), id = cell_of(entry, aggregate);
+  const std::string aggregate = aggregate_of(entry);
+  if (aggregate == "BigO" || aggregate == "RMS") return;  // of a family, not of a benchmark
+  const std::string id = cell_of(entry, aggregate, file);
   const std::string where = fmt::format("{}: {}", file, id);
   Seen& cell = cells[id];  // named, whatever else it says
   const bool failed = entry.value("error_occurred", false);

@@ -115,6 +115,18 @@ TEST(google_benchmark, wrong_files_are_refused) {
   EXPECT_TRUE(has(refused([&] { compare(records, side(a), {}); }), "compare two of one kind"));
 }
 
+TEST(google_benchmark, an_aggregate_without_its_run_is_refused_and_fits_are_no_cells) {
+  json odd = aggregate("a", "median", 2);
+  odd.erase("run_name");
+  odd["name"] = "a";
+  EXPECT_TRUE(
+      has(refused([&] { side(file_of({odd})); }), "x.json: the aggregate a has no run_name"))
+      << refused([&] { side(file_of({odd})); });
+  const Side s =
+      side(file_of({entry("a/8", 1, "us"), aggregate("a", "BigO", 2), aggregate("a", "RMS", 2)}));
+  EXPECT_EQ(s.cells.size(), 1u);
+}
+
 std::vector<json> run_of(double by) {
   std::vector<json> run;
   for (const char* strategy : {"ddp", "zero1", "zero3"})
