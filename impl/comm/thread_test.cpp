@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "impl/comm/exact_sums.hpp"
@@ -138,7 +139,8 @@ TEST(TwoBytes, AreRoundedOnceInMemoryAndAtEachHopOfARing) {
     how.collectives = made_by;
     on_all_ranks(how, [&](const Rank& g) {
       const Buffer whole = filled(g, 4 * part), mine = filled(g, part);
-      for (float& x : whole.view().host<float>()) x = g.comm.rank() == 1 ? 1 : quarter;
+      const std::span<float> values = whole.view().host<float>();
+      std::ranges::fill(values, g.comm.rank() == 1 ? 1 : quarter);
       (void)g.comm.reduce_scatter(whole.view(), mine.view(), {Reduce::Op::sum, DType::bf16}, 0,
                                   Event::none());
       g.device.drain();

@@ -24,11 +24,11 @@ void add_attention(Unit& u, std::size_t batch, std::size_t sequence, std::size_t
   tile(u.forward, t, h, false, true), tile(u.forward, h, t, false, false);    // q k^T, p v
   tile(u.backward, h, t, true, false), tile(u.backward, t, h, false, true);   // dv, dp
   tile(u.backward, h, t, false, false), tile(u.backward, h, t, true, false);  // dq, dk
-  AttentionBackward o;
-  o.batch = batch, o.sequence = sequence, o.heads = heads, o.kv_heads = kv_heads;
-  o.head_dim = head_dim;
-  u.scratch_for.push_back([o](DType type) mutable {
-    o.qkv = nowhere(o.batch * o.sequence * (o.heads + 2 * o.kv_heads) * o.head_dim, type);
+  u.scratch_for.push_back([=](DType type) {
+    AttentionBackward o;
+    o.batch = batch, o.sequence = sequence, o.heads = heads, o.kv_heads = kv_heads;
+    o.head_dim = head_dim;
+    o.qkv = nowhere(batch * sequence * (heads + 2 * kv_heads) * head_dim, type);
     return o;
   });
 }

@@ -53,7 +53,7 @@ std::set<Pair> all_pairs(const Row& values) {
   for (std::size_t a = 0; a < factors; ++a)
     for (std::size_t b = a + 1; b < factors; ++b)
       for (std::size_t i = 0; i < values[a]; ++i)
-        for (std::size_t j = 0; j < values[b]; ++j) all.insert({{a, i}, {b, j}});
+        for (std::size_t j = 0; j < values[b]; ++j) all.insert({Choice{a, i}, Choice{b, j}});
   return all;
 }
 
