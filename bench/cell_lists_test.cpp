@@ -124,7 +124,7 @@ TEST(cell_lists, cells_from_before_precision_have_its_defaults) {
                           "loss_scale_window", "recompute", "freeze", "vocab", "config"})
     old.erase(key);
   EXPECT_EQ(cell_from_json(old), now);
-  EXPECT_EQ(id_of(cell_from_json(old)), old["id"]);
+  EXPECT_EQ(id_of(cell_from_json(old)), old["id"].get<std::string>());
   old["precision"] = "bf16";
   EXPECT_EQ(refused([&] { cell_from_json(old); }), "a cell lacks the key \"keep_last\".");
 }

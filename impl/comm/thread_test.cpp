@@ -147,8 +147,8 @@ TEST(TwoBytes, AreRoundedOnceInMemoryAndAtEachHopOfARing) {
       // Part r is first rank r + 1's, then goes around and ends with rank r.
       const bool one_comes_last = g.comm.rank() == 1;
       const float want = made_by == Collectives::memory || one_comes_last ? next : 1;
-      for (const float x : mine.view().host<float>())
-        ASSERT_EQ(x, want) << "rank " << g.comm.rank();
+      const std::span<float> got = mine.view().host<float>();
+      for (const float x : got) ASSERT_EQ(x, want) << "rank " << g.comm.rank();
     });
   }
 }
