@@ -16,20 +16,28 @@ inline std::vector<std::uint8_t> some_text() {
   return bytes;
 }
 
+// Peaks by tag and type; a line for each that is not as claimed, empty where there is none.
+inline std::string held_against_claim(const std::map<Held, std::uint64_t>& held,
+                                      const std::map<Held, double>& claim,
+                                      const std::string& where) {
+  std::map<Held, std::array<double, 2>> both;  // measured, claimed
+  for (const auto& [what, bytes] : held) both[what][0] = static_cast<double>(bytes);
+  for (const auto& [what, bytes] : claim) both[what][1] = bytes;
+  std::string wrong;
+  for (const auto& [what, bytes] : both)
+    if (bytes[0] != bytes[1])
+      wrong += fmt::format("\n{}: {} {} measured {} claimed {}", where, name(what.first),
+                           name(what.second), bytes[0], bytes[1]);
+  return wrong;
+}
+
 // Every step of every rank; the differences as lines, empty where there is none.
 inline std::string against_claim(const Training& t, const TrainingReport& r) {
   std::string wrong;
   for (std::size_t rank = 0; rank < r.ranks.size(); ++rank) {
     for (std::size_t step = 0; step < r.ranks[rank].held_by_step.size(); ++step) {
-      // What is measured and what is claimed, by tag and type; nothing is zero.
-      std::map<Held, std::array<double, 2>> both;
-      for (const auto& [what, bytes] : r.ranks[rank].held_by_step[step])
-        both[what][0] = static_cast<double>(bytes);
-      for (const auto& [what, bytes] : r.claims.exact) both[what][1] = bytes;
-      for (const auto& [what, bytes] : both)
-        if (bytes[0] != bytes[1])
-          wrong += fmt::format("\nrank {} step {}: {} {} measured {} claimed {}", rank, step,
-                               name(what.first), name(what.second), bytes[0], bytes[1]);
+      wrong += held_against_claim(r.ranks[rank].held_by_step[step], r.claims.exact,
+                                  fmt::format("rank {} step {}", rank, step));
       const auto& sent = r.ranks[rank].traffic_by_step[step];
       if (sent.size() != r.claims.exact_calls.size())
         wrong += fmt::format("\nrank {} step {}: other verbs than claimed", rank, step);

@@ -8,7 +8,8 @@
 
 #include "impl/comm/thread_ranks.hpp"
 #include "impl/export.hpp"
-#include "impl/strategies/strategy.hpp"
+#include "impl/strategies/against_claim.hpp"
+#include "impl/strategies/every_strategy.hpp"
 #include "kernels/cpu/math.hpp"
 
 namespace shardmark {
@@ -95,18 +96,6 @@ std::vector<float> read(Rank& r, const Layout& l, const State& s, const Architec
   return all;
 }
 
-std::string against(const Claim& claim, const MemoryLedger& held) {
-  std::map<Held, std::pair<double, double>> both;  // measured, claimed
-  for (const auto& [what, bytes] : held.peaks()) both[what].first = static_cast<double>(bytes);
-  for (const auto& [what, bytes] : claim.bytes) both[what].second = bytes;
-  std::string wrong;
-  for (const auto& [what, bytes] : both)
-    if (bytes.first != bytes.second)
-      wrong += fmt::format(" {} {}: measured {} claimed {}", name(what.first), name(what.second),
-                           bytes.first, bytes.second);
-  return wrong;
-}
-
 Outcome train_one(Rank r, const StrategyEntry& entry, const Architecture& a, const Options& o,
                   Overflow overflow) {
   const Layout layout(a, o, r.comm.ranks(), r.comm.rank(), entry.by_unit);
@@ -124,7 +113,8 @@ Outcome train_one(Rank r, const StrategyEntry& entry, const Architecture& a, con
   for (std::size_t step = 0; step < steps; ++step) {
     r.device.memory().restart_peaks();
     strategy->step({step, micros});
-    out.wrong += against(claim, r.device.memory().ledger());
+    out.wrong += held_against_claim(r.device.memory().ledger().peaks(), claim.bytes,
+                                    fmt::format("step {}", step));
   }
   r.device.drain();
   out.parameters = read(r, layout, strategy->parameters(), a);
@@ -277,12 +267,7 @@ TEST_P(Shapes, AnOverflowOnOneRankSkipsTheStepOnAll) {
     }
 }
 
-std::vector<std::string> names() {
-  std::vector<std::string> all;
-  for (const auto& [name, entry] : strategies()) all.push_back(name);
-  return all;
-}
-INSTANTIATE_TEST_SUITE_P(AllStrategies, Shapes, testing::ValuesIn(names()),
+INSTANTIATE_TEST_SUITE_P(AllStrategies, Shapes, testing::ValuesIn(every_strategy()),
                          [](const auto& i) { return i.param; });
 
 }  // namespace
