@@ -122,7 +122,7 @@ TEST(ModelConfig, NullIsAsAbsent) {
                 more + "}")
         .architecture.parameter_count();
   };
-  // 256 features a head, 16 heads of each kind: 4 x 64 x 4096, the MLP 3 x 64 x 6, 3 norms, 10 x 64.
+  // 256 features a head, 16 heads of each kind: 4 x 64 x 4096, MLP 3 x 64 x 6, 3 norms, 10 x 64.
   EXPECT_EQ(count(""), 4u * 64 * 4096 + 3 * 64 * 6 + 3 * 64 + 640);
   EXPECT_EQ(count(R"(, "head_dim": null, "num_key_value_heads": null)"), count(""));
   EXPECT_EQ(count(R"(, "tie_word_embeddings": null)"), count(""));

@@ -37,8 +37,8 @@ struct TransformerOutline {
   std::string family;
   std::size_t layers = 0, width = 0, heads = 0, kv_heads = 0, head_dim = 0, inner = 0,
               vocabulary = 0;
-  // Rows of a learned table; the longest text (0:
-  // any); features of a head that rotary positions turn.
+  // Rows of a learned table; the longest text (0: any); features of a head that rotary positions
+  // turn.
   std::size_t position_rows = 0, longest = 0, rotary = 0;
   std::size_t table_width = 0;  // of the table of tokens where it is not the width; 0: it is
   std::size_t types = 0;        // rows of a table of token types
@@ -60,8 +60,8 @@ struct TransformerOutline {
   std::size_t qkv() const { return (heads + 2 * kv_heads) * head_dim; }
 };
 
-// Nothing where it has more than most_parameters (figures.hpp): then none of it is built to the
-// end.
+// Its name has the family and the sizes, but is no form that could run. Nothing where it has more
+// than most_parameters (figures.hpp), which is found out before all of it is built.
 std::optional<Architecture> outline_architecture(const TransformerOutline&);
 
 }  // namespace shardmark

@@ -117,6 +117,7 @@ TransformerOutline falcon_outline(const ConfigKeys& c) {
   kv_heads_divide(c, kv, o);
   const bool parallel = newer || c.flag("parallel_attn", true, because);
   const std::size_t norms = c.whole("num_ln_in_parallel_attn", "layers", newer ? 2 : 1);
+  if (norms > 2) c.refuse("num_ln_in_parallel_attn", "must be 1 or 2");
   o.norms = !parallel ? NormPlaces::before : norms == 2 ? NormPlaces::apart : NormPlaces::shared;
   read_tied(c, true, because, o);
   return o;

@@ -116,8 +116,8 @@ TEST(Outline, KeepsWhatBackwardReads) {
   EXPECT_EQ(block().statistics, 8u * 2 * (4 + 3) + 2 * 2 * 4);
 }
 
-// Of 4 experts of 6 features each token goes to 2: copies of 8, gate and up 12, their product 6, and
-// what comes back, 8; one that all share has 3 x 7.
+// Of 4 experts of 6 features each token goes to 2: copies of 8, gate and up 12, their product 6,
+// and what comes back, 8; one that all share has 3 x 7.
 TEST(Outline, KeepsARowForEachExpertOfAToken) {
   TransformerOutline o = small();
   o.experts.count = 4, o.experts.top_k = 2, o.experts.inner = 6, o.experts.shared_inner = 7;
