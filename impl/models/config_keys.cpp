@@ -160,7 +160,7 @@ std::size_t ConfigKeys::whole(const std::string& key, const char* figure, std::s
 std::size_t ConfigKeys::whole_or_none(const std::string& key, const char* figure,
                                       std::size_t otherwise, const char* because) const {
   const json* value = find(key);
-  const bool none = value && value->is_number_unsigned() && *value == 0;
+  const bool none = value && value->is_number_unsigned() && value->get<std::size_t>() == 0;
   return none ? 0 : whole(key, figure, otherwise, because);
 }
 
