@@ -67,7 +67,7 @@ void set_peak(Prediction& p, Training t) {
   if (p.model->form.empty() || segments_of(p.claims) > most_dry_segments) return;
   t.model = p.model->form;
   // The first step holds nothing of one before it.
-  const DryReport dry = dry_run(t, 0, 2, Order::believed);
+  const DryReport dry = dry_run(t, {.steps = 2, .check_order = false});
   p.peak_bytes = static_cast<double>(dry.steps.back().peak_bytes);
   p.peak_exact = true;
 }

@@ -4,6 +4,7 @@
 
 #include "impl/comm/dry.hpp"
 #include "impl/comm/ring.hpp"
+#include "impl/models/outline_model.hpp"
 #include "impl/models/registry.hpp"
 #include "impl/rank_run.hpp"
 #include "kernels/cpu/math.hpp"
@@ -26,7 +27,7 @@ class LonelyWorld final : public World {
 
 class DryRank {
  public:
-  DryRank(const Job& job, int rank, DryOptions device)
+  DryRank(const Job& job, int rank, DryOptions device, bool outline)
       : job_(job),
         options_(job.training.options),
         device_(job.training.overlap, std::move(device)),
@@ -35,7 +36,8 @@ class DryRank {
         given_{world_, comm_, device_},
         layout_(job.architecture, options_, job.training.ranks, rank, job.entry.by_unit) {
     const Training& t = job.training;
-    model_ = make_model(given_, t.model, job.architecture, options_, t.sequence, t.batch);
+    model_ = outline ? outline_model(given_, job.architecture, options_)
+                     : make_model(given_, t.model, job.architecture, options_, t.sequence, t.batch);
     strategy_ = job.entry.make(given_, *model_, layout_, options_);
     model_->scale_loss_by(strategy_->norm().control());
     strategy_->parameters().initialize(job.architecture, t.seed);
@@ -75,14 +77,13 @@ class DryRank {
 
 }  // namespace
 
-DryReport dry_run(const Training& t, int rank, int steps, Order order, DryRates rates) {
-  require(steps <= steps_of(t), "a dry run makes no more steps than the run");
-  const Job job(t);
-  DryRank run(job, rank, {rates, order == Order::checked, [&t](const Op& op) {
-                            return cpu::scratch_bytes(op, t.threads_per_rank);
-                          }});
+DryReport dry_run(const Training& t, const DryAsked& asked) {
+  require(asked.steps <= steps_of(t), "a dry run makes no more steps than the run");
+  const Job job = asked.outline ? Job(t, *asked.outline) : Job(t);
+  const auto scratch = [&t](const Op& op) { return cpu::scratch_bytes(op, t.threads_per_rank); };
+  DryRank run(job, asked.rank, {asked.ns, asked.check_order, scratch}, asked.outline);
   DryReport out;
-  for (int i = 0; i < steps; ++i) out.steps.push_back(run.step(i));
+  for (int i = 0; i < asked.steps; ++i) out.steps.push_back(run.step(i));
   out.violations = run.device().violations();
   out.timeline = run.device().timeline();
   return out;
@@ -90,7 +91,7 @@ DryReport dry_run(const Training& t, int rank, int steps, Order order, DryRates 
 
 std::string first_violation(const Training& t, std::initializer_list<int> ranks) {
   for (const int rank : ranks) {
-    const DryReport dry = dry_run(t, rank, 2);
+    const DryReport dry = dry_run(t, {.rank = rank, .steps = 2});
     if (!dry.violations.empty())
       return fmt::format("on the dry device, rank {}: {}", rank, dry.violations.front());
   }

@@ -19,10 +19,17 @@ struct DryReport {
   Timeline timeline;
 };
 
-// The first `steps` of the training's own. Only what changes bytes, traffic and order is read of
+// The first steps of the training's own. Only what changes bytes, traffic and order is read of
 // it: no text, no link. Throws InputError where the training cannot be.
-enum class Order : std::uint8_t { checked, believed };
-DryReport dry_run(const Training&, int rank, int steps, Order = Order::checked, DryRates = {});
+struct DryAsked {
+  int rank = 0, steps = 3;
+  bool check_order = true;
+  std::function<double(const Op&)> ns = DryOptions().ns;  // of the virtual clock
+  // A model that need not be one of the registry's, of which then only products and memory are
+  // known: training.model is not read. It must outlive the run.
+  const Architecture* outline = nullptr;
+};
+DryReport dry_run(const Training&, const DryAsked&);
 
 // The first access on any of these ranks that is not ordered after a conflicting one; empty: none.
 std::string first_violation(const Training&, std::initializer_list<int> ranks);

@@ -31,10 +31,10 @@ const StrategyEntry& strategy_entry(const std::string& strategy) {
   throw InputError(fmt::format("unknown strategy '{}': it may be {}", strategy, names));
 }
 
-Job::Job(const Training& t)
-    : training(t),
-      entry(strategy_entry(t.strategy)),
-      architecture(make_architecture(t.model, t.sequence, t.batch)) {
+Job::Job(const Training& t) : Job(t, make_architecture(t.model, t.sequence, t.batch)) {}
+
+Job::Job(const Training& t, Architecture a)
+    : training(t), entry(strategy_entry(t.strategy)), architecture(std::move(a)) {
   training.options.steps = steps_of(t);
 }
 

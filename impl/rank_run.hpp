@@ -28,6 +28,7 @@ struct Job {
   const StrategyEntry& entry;
   Architecture architecture;
   explicit Job(const Training&);
+  Job(const Training&, Architecture);
 };
 
 // Waits may spin only where every thread has a core.

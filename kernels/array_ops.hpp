@@ -12,6 +12,12 @@ namespace shardmark {
 struct Access {
   std::array<ConstView, 8> reads;
   std::array<View, 5> writes;
+  double bytes() const {
+    double total = 0;
+    for (const ConstView& v : reads) total += static_cast<double>(v.bytes());
+    for (const View& v : writes) total += static_cast<double>(v.bytes());
+    return total;
+  }
 };
 
 struct Clear {

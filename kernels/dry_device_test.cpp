@@ -14,7 +14,7 @@ Event run(Queue& q, Phase p, Op op, Event after) {
 }
 
 struct DryOrder : testing::Test {
-  DryDevice d{true, {100, 1, 1}};
+  DryDevice d{true, {[](const Op& op) { return DryRates{100, 1, 1}.ns(op); }}};
   Buffer a = d.memory().alloc(100, DType::f32, Tag::workspace, d.compute());
   Buffer b = d.memory().alloc(100, DType::f32, Tag::workspace, d.compute());
 };

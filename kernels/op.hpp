@@ -16,12 +16,13 @@
 namespace shardmark {
 
 // A transfer between ranks: the device only keeps its place in the order; the communicator brings
-// the body. volume: bytes sent, for the dry device's clock.
+// the body. volume: bytes sent, and by which verb, for the dry device's clock.
 struct Transfer {
   ConstView from;
   View to, also;  // also: scratch that is written on the way
   double volume = 0;
   std::function<void()> body;
+  Verb verb = Verb::all_reduce;
   Access access() const { return {{from}, {to, also}}; }
 };
 
@@ -34,6 +35,9 @@ using Op =
 // Floating-point operations, multiply and add counted apart; only matrix products count (causal
 // attention half).
 double flops(const Op&);
+inline Access access_of(const Op& op) {
+  return std::visit([](const auto& o) { return o.access(); }, op);
+}
 std::string_view name(const Op&);
 
 }  // namespace shardmark

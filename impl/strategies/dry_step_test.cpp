@@ -77,7 +77,7 @@ std::string run(const Case& c) {
   for (std::size_t i = 0; i < a.parameters.size() && c.frozen != Frozen::none; ++i)
     t.options.frozen.push_back(c.frozen == Frozen::third ? i % 3 == 0
                                                          : i < a.parameters.size() / 2);
-  const DryReport dry = dry_run(t, c.rank, 3);
+  const DryReport dry = dry_run(t, {.rank = c.rank, .steps = 3});
   t.options.steps = steps_of(t);
   Claim claim = entry.claim(Layout(a, t.options, c.ranks, c.rank, entry.by_unit), t.options);
   Model::claim(claim, a, t.options, [](const Op& op) { return cpu::scratch_bytes(op, 1); });

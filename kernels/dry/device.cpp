@@ -4,6 +4,12 @@
 
 namespace shardmark {
 
+double DryRates::ns(const Op& op) const {
+  if (const auto* transfer = std::get_if<Transfer>(&op))
+    return transfer->volume / wire_bytes_per_ns;
+  return std::max(flops(op) / flops_per_ns, access_of(op).bytes() / bytes_per_ns);
+}
+
 DryDevice::DryDevice(bool overlap, DryOptions options)
     : overlap_(overlap), options_(std::move(options)), queues_{{*this, 0}, {*this, 1}} {}
 
@@ -54,21 +60,10 @@ Event DryDevice::DryQueue::do_end() {
 void DryDevice::DryQueue::run(Op op) {
   const std::string_view what = name(op);
   if (!open_) device_.violate(fmt::format("{} was enqueued outside of a span", what));
-  const Access access = std::visit([](const auto& o) { return o.access(); }, op);
-  double bytes = 0;
-  for (const ConstView& v : access.reads) {
-    touch(v, false, what);
-    bytes += static_cast<double>(v.bytes());
-  }
-  for (const View& v : access.writes) {
-    touch(v, true, what);
-    bytes += static_cast<double>(v.bytes());
-  }
-  if (const auto* transfer = std::get_if<Transfer>(&op))
-    time_ += transfer->volume / device_.options_.rates.wire_bytes_per_ns;
-  else
-    time_ += std::max(flops(op) / device_.options_.rates.flops_per_ns,
-                      bytes / device_.options_.rates.bytes_per_ns);
+  const Access access = access_of(op);
+  for (const ConstView& v : access.reads) touch(v, false, what);
+  for (const View& v : access.writes) touch(v, true, what);
+  time_ += device_.options_.ns(op);
 }
 
 void DryDevice::DryQueue::touch(ConstView v, bool write, std::string_view what) {

@@ -11,12 +11,14 @@
 
 namespace shardmark {
 
+// How long an op takes by its virtual clock: a roofline, and for a transfer its volume.
 struct DryRates {
   double flops_per_ns = 100, bytes_per_ns = 20, wire_bytes_per_ns = 1;
+  double ns(const Op&) const;
 };
 
 struct DryOptions {
-  DryRates rates;
+  std::function<double(const Op&)> ns = [](const Op& op) { return DryRates().ns(op); };
   bool check_order = true;  // false: faster, and violations() stays empty
   // What the device that is stood in for asks for an op; none: nothing.
   std::function<std::size_t(const Op&)> scratch_bytes{};
