@@ -21,6 +21,8 @@ constexpr std::pair<const char*, const char*> kinds[] = {
     {" peak bytes", "peaks"},
     {" calls a step,", "calls"},
     {" volume bytes ", "volumes"},
+    {" allocations a step,", "allocations"},
+    {" spans of ", "spans"},
     {" loss,", "losses"},
     {" norm before clipping,", "norms"},
     {" hash of the final parameters,", "final parameters"}};

@@ -55,6 +55,20 @@ void add_training(const json& training, Exact& out) {
   out.training["hash of the final parameters"] = training.at("parameter_hash");
 }
 
+// Recorded since these sections are: a record of an older build has none.
+void add_steady(const json& steady, Exact& out) {
+  out.formula["allocations a step"] = steady.at("allocations");
+  if (!steady.at("spans").is_array()) return;
+  for (const json& s : steady["spans"]) {
+    const std::string carried = s.contains("verb")
+                                    ? fmt::format(", {} {} of {} bytes", text_at(s, "verb"),
+                                                  text_at(s, "dtype"), s.at("payload_bytes").dump())
+                                    : "";
+    out.formula[fmt::format("spans of {} {} on the {} queue{}", text_at(s, "phase"),
+                            s.at("label").dump(), text_at(s, "queue"), carried)] = s.at("count");
+  }
+}
+
 // What may change the last digits of a sum though nothing is wrong.
 Facts circumstances_of(const json& record) {
   const json& m = record.at("machine");
@@ -80,6 +94,8 @@ Exact exact_of(const json& record) {
   Exact out;
   if (record.at("bytes").is_object()) add_bytes(record["bytes"], out);
   if (record.at("traffic").is_object()) add_traffic(record["traffic"], out);
+  if (const auto it = record.find("steady"); it != record.end() && it->is_object())
+    add_steady(*it, out);
   const json& cell = record.at("cell");
   // A library adds in whatever order it likes.
   if (record.at("training").is_object() && cell.value("collectives", "memory") != "library")

@@ -224,8 +224,8 @@ json linked_record(const std::string& strategy, bool overlap, int round, double 
 void set_failed(json& r, const std::string& status, const std::string& reason) {
   r["status"] = status;
   r["reason"] = reason;
-  for (const char* key :
-       {"hosts", "time", "rates", "bytes", "traffic", "training", "resident", "checks"}) {
+  for (const char* key : {"hosts", "time", "timeline", "steady", "rates", "bytes", "traffic",
+                          "training", "resident", "checks"}) {
     r[key] = nullptr;
     r[std::string(key) + "_reason"] = reason;
   }

@@ -10,7 +10,7 @@
 
 #include "bench/cell.hpp"
 #include "bench/checks.hpp"
-#include "bench/measured_time.hpp"
+#include "bench/measured_steps.hpp"
 #include "bench/self_checks.hpp"
 #include "bench/text.hpp"
 #include "bench/witness.hpp"
@@ -143,7 +143,7 @@ json training_of(const TrainingReport& r) {
       loss[i] += rank.loss[i] / static_cast<double>(r.ranks.size());
   json skipped = json::array();
   for (std::size_t i = 0; i < first.norm_before.size(); ++i)
-    if (was_skipped(r, i)) skipped.push_back(i);
+    if (first.skipped(i)) skipped.push_back(i);
   json out = {{"loss", numbers(loss)},
               {"skipped_steps", first.skipped_steps},
               {"skipped_at", skipped},
@@ -261,6 +261,8 @@ json sections_of(const Training& t, const TrainingReport& r) {
               {"traffic", traffic_section(t, r)},
               {"training", training_of(r)},
               {"resident", resident_of(r)},
+              {"timeline", timeline_section(r, median)},
+              {"steady", steady_section(t, r)},
               {"checks", self_checks(t, r)}};
   out["traffic"]["reduction"] = reduction_of(t);
   out.update(emulated_link(t.link));

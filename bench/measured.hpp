@@ -8,8 +8,8 @@
 
 namespace shardmark {
 
-// {"hosts", "emulated_link", "time", "rates", "bytes", "traffic", "training", "resident",
-// "checks"}.
+// {"hosts", "emulated_link", "time", "timeline", "steady", "rates", "bytes", "traffic", "training",
+// "resident", "checks"}.
 nlohmann::json sections_of(const Training&, const TrainingReport&);
 
 // {"emulated_link"}, and why there is none: known before the cell has run.

@@ -238,6 +238,8 @@ TEST_P(SelfChecks, one_fault_turns_one_check_red) {
 INSTANTIATE_TEST_SUITE_P(
     faults, SelfChecks,
     ::testing::Values(
+        Fault{"ordered", "rank 0: all_gather reads what adamw writes",
+              [](TrainingReport& r) { r.disorder = "rank 0: all_gather reads what adamw writes"; }},
         Fault{"bytes_exact", "rank 1 held 404 bytes of parameter f32 where 400 were claimed",
               [](TrainingReport& r) { r.ranks[1].held[weights] = 404; }},
         Fault{"bytes_exact", "rank 0 held 8 bytes of bucket f32 where 0 were claimed",

@@ -90,16 +90,13 @@ Median median_of(const Training& t, const TrainingReport& r) {
       if (r.ranks[i].steps[step].step_ns > r.ranks[rank].steps[step].step_ns) rank = i;
     return rank;
   };
-  std::vector<int> steps(static_cast<std::size_t>(t.steps));
-  std::iota(steps.begin(), steps.end(), t.warmup);
-  // A skipped step updates nothing and gathers less: it is no whole step. They are all there is
-  // where no other was made.
-  const auto skipped = [&](int step) { return was_skipped(r, static_cast<std::size_t>(step)); };
-  if (!std::all_of(steps.begin(), steps.end(), skipped)) std::erase_if(steps, skipped);
-  std::stable_sort(steps.begin(), steps.end(), [&](int a, int b) {
-    return r.ranks[slowest(a)].steps[a].step_ns < r.ranks[slowest(b)].steps[b].step_ns;
-  });
-  const int step = steps[(steps.size() - 1) / 2];
+  std::vector<std::int64_t> step_ns;
+  std::vector<bool> skipped;
+  for (int step = t.warmup; step < t.warmup + t.steps; ++step) {
+    step_ns.push_back(r.ranks[slowest(step)].steps[step].step_ns);
+    skipped.push_back(r.ranks[0].skipped(static_cast<std::size_t>(step)));
+  }
+  const int step = t.warmup + static_cast<int>(lower_median(step_ns, skipped));
   return {step, slowest(step)};
 }
 

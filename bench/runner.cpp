@@ -21,8 +21,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* sections[] = {"hosts",   "corpus",   "time",     "rates", "bytes",
-                                    "traffic", "training", "resident", "checks"};
+constexpr const char* sections[] = {"hosts", "corpus",  "time",     "timeline", "steady", "rates",
+                                    "bytes", "traffic", "training", "resident", "checks"};
 
 struct Task {
   std::size_t cell;

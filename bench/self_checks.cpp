@@ -107,7 +107,7 @@ std::string loss_not_finite(const TrainingReport& r) {
 
 std::string nothing_trained(const Training& t, const TrainingReport& r) {
   for (int i = 0; i < t.steps; ++i)
-    if (!was_skipped(r, static_cast<std::size_t>(t.warmup + i))) return "";
+    if (!r.ranks[0].skipped(static_cast<std::size_t>(t.warmup + i))) return "";
   return fmt::format("all {} measured steps were skipped, since their gradients were not finite",
                      t.steps);
 }
@@ -122,11 +122,6 @@ void set(json& in, const std::string& check, const std::string& difference) {
 void set_missing(json& in, const std::string& key, const std::string& why) {
   in[key] = nullptr;
   in[key + "_reason"] = why;
-}
-
-bool was_skipped(const TrainingReport& r, std::size_t step) {
-  const std::vector<double>& norm = r.ranks[0].norm_before;
-  return step < norm.size() && !std::isfinite(norm[step]);
 }
 
 std::uint64_t total_volume(const RankReport& rank) {
@@ -144,6 +139,7 @@ json self_checks(const Training& t, const TrainingReport& r) {
   set(out, "nothing_left", something_left(r));
   set(out, "loss_finite", loss_not_finite(r));
   set(out, "trained", nothing_trained(t, r));
+  set(out, "ordered", r.disorder);
   const Verdict moved = moved_agrees(t, r);
   out["moved_agrees"] = moved.value;
   if (!moved.reason.empty()) out["moved_agrees_reason"] = moved.reason;

@@ -13,9 +13,6 @@ inline constexpr const char* no_norm = "clipping is off and nothing else needs t
 // in[key] becomes null, with the reason beside it.
 void set_missing(nlohmann::json& in, const std::string& key, const std::string& why);
 
-// The step changed nothing, since its gradients were not finite. step: warm-up included.
-bool was_skipped(const TrainingReport&, std::size_t step);
-
 // The ledger's volume over all steps.
 std::uint64_t total_volume(const RankReport&);
 

@@ -3,17 +3,16 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstring>
 #include <fstream>
 
 #include "impl/comm/interface.hpp"
 #include "impl/export.hpp"
 #include "impl/inject.hpp"
 #include "impl/models/registry.hpp"
+#include "impl/rank_timeline.hpp"
 #include "kernels/cpu/cores.hpp"
 #include "kernels/cpu/math.hpp"
 #include "kernels/rates.hpp"
-#include "profilers/replay.hpp"
 
 namespace shardmark {
 
@@ -147,10 +146,12 @@ void RankRun::train() {
 void RankRun::step(int number) {
   world_.activity().step = number;
   const TrafficLedger before = comm_->traffic();
+  const MemoryLedger& held = device_.memory().ledger();
+  const std::uint64_t allocated = held.allocations();
   device_.begin_step(number);
   device_.memory().restart_peaks();
   strategy_->step(corpus_.batch(number));
-  const MemoryLedger& held = device_.memory().ledger();
+  report_.allocations_by_step.push_back(held.allocations() - allocated);
   report_.held_by_step.push_back(held.peaks());
   report_.peak_bytes = std::max(report_.peak_bytes, held.peak());
   for (const auto& [what, bytes] : held.peaks())
@@ -160,54 +161,7 @@ void RankRun::step(int number) {
   report_.traffic_by_step.push_back(std::move(sent));
 }
 
-namespace {
-
-// Every rank makes the same collectives in the same order, so the i-th of all ranks are one: how
-// long each rank waited for the last one, and how long it took from there.
-void compare_collectives(Timeline& t, World& world) {
-  struct Times {
-    std::int64_t begin, end;
-  };
-  std::vector<Interval*> mine;
-  for (int lane : {0, 1})
-    for (Interval& i : t.lane(lane))
-      if (is_communication(i.phase)) mine.push_back(&i);
-  std::string times;
-  for (const Interval* i : mine) {
-    const Times one{i->begin_ns, i->end_ns};
-    times.append(reinterpret_cast<const char*>(&one), sizeof one);
-  }
-  const std::vector<std::string> all = world.gather(times);
-  for (const std::string& theirs : all)
-    require(theirs.size() == times.size(), "ranks made different numbers of collectives");
-  for (std::size_t at = 0; at < mine.size(); ++at) {
-    Times last{mine[at]->begin_ns, mine[at]->end_ns};
-    for (const std::string& theirs : all) {
-      Times one{};
-      std::memcpy(&one, theirs.data() + at * sizeof one, sizeof one);
-      last = {std::max(last.begin, one.begin), std::max(last.end, one.end)};
-    }
-    mine[at]->skew_ns = std::min(last.begin, mine[at]->end_ns) - mine[at]->begin_ns;
-    mine[at]->transfer_ns = last.end - last.begin;
-  }
-}
-
-}  // namespace
-
-void RankRun::read_timeline() {
-  Timeline t = device_.timeline();
-  if (world_.one_clock()) compare_collectives(t, world_);
-  const auto read = [&](const Timeline& from) {
-    std::vector<StepTimes> steps = breakdown(from, timed_steps_of(training_));
-    steps.pop_back();  // the closing step: no step begins behind it
-    return steps;
-  };
-  report_.steps = read(t);
-  if (training_.overlap && world_.one_clock()) report_.ideal = read(replay(t));
-}
-
 void RankRun::collect() {
-  if (training_.record_time) read_timeline();
   const auto losses = model_->losses().host<double>();
   report_.loss.assign(losses.begin(), losses.end());
   const auto norms = strategy_->norm().history().host<double>();
@@ -218,12 +172,8 @@ void RankRun::collect() {
     if (!std::isfinite(norms[i])) ++report_.skipped_steps;
   }
   check_loss_scale();
-  for (const auto& [what, peak] : device_.memory().ledger().peaks()) {
-    const bool passing = what.first == Tag::bucket || what.first == Tag::gathered ||
-                         what.first == Tag::staging || what.first == Tag::activation;
-    const std::uint64_t live = device_.memory().ledger().live(what);
-    if (passing && live) report_.left_over[what] = live;
-  }
+  if (training_.record_time) read_timeline(device_.timeline(), training_, world_, report_);
+  report_.left_over = device_.memory().ledger().left_over();
   report_.moved_bytes = comm_->moved_bytes();
   report_.moved_witness = comm_->moved_witness();
   report_.host = host_name();

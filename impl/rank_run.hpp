@@ -48,7 +48,6 @@ class RankRun {
   void train();
   void step(int number);
   void collect();
-  void read_timeline();
   void check_loss_scale();
   std::uint64_t read(const State&, std::vector<float>* all);
   void read_parameters();

@@ -16,6 +16,9 @@ class Writer {
   void operator()(const T& v) {
     bytes.append(reinterpret_cast<const char*>(&v), sizeof v);
   }
+  void operator()(const Timeline& t) {
+    for (const int lane : {0, 1}) (*this)(t.lane(lane));
+  }
   void operator()(const std::string& s) {
     (*this)(s.size());
     bytes += s;
@@ -45,6 +48,9 @@ class Reader {
     require(bytes_.size() - at_ >= sizeof v, "a rank's report came in pieces");
     std::memcpy(&v, bytes_.data() + at_, sizeof v);
     at_ += sizeof v;
+  }
+  void operator()(Timeline& t) {
+    for (const int lane : {0, 1}) (*this)(t.lane(lane));
   }
   void operator()(std::string& s) {
     const std::size_t n = count();
@@ -91,6 +97,9 @@ void each_field(Report& r, F& field) {
   field(r.held_by_step);
   field(r.peak_bytes);
   field(r.traffic_by_step);
+  field(r.allocations_by_step);
+  field(r.spans_by_step);
+  field(r.timeline);
   field(r.left_over);
   field(r.parameter_hash);
   field(r.moved_bytes);

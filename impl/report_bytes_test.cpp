@@ -21,6 +21,10 @@ RankReport full() {
   r.peak_bytes = 10;
   r.traffic_by_step.resize(1);
   r.traffic_by_step[0][{Verb::all_gather, DType::f64}] = {1, 2, 3};
+  r.allocations_by_step = {23, 24};
+  r.spans_by_step = {{},
+                     {{1, Phase::reduce, 25, Collective{Verb::all_reduce, DType::f32, 26}, 27}}};
+  r.timeline.add(1, {.begin_ns = 28, .phase = Phase::gather, .label = 29});
   r.left_over[{Tag::bucket, DType::f32}] = 11;
   r.parameter_hash = 12;
   r.moved_bytes = 13;
@@ -50,6 +54,11 @@ TEST(ReportBytes, NothingIsLost) {
   EXPECT_EQ(r.held_by_step, full().held_by_step);
   EXPECT_EQ(r.peak_bytes, 10u);
   EXPECT_EQ(r.traffic_by_step, full().traffic_by_step);
+  EXPECT_EQ(r.allocations_by_step, full().allocations_by_step);
+  EXPECT_EQ(r.spans_by_step, full().spans_by_step);
+  EXPECT_TRUE(r.timeline.lane(0).empty());
+  EXPECT_EQ(r.timeline.lane(1).at(0).begin_ns, 28);
+  EXPECT_EQ(r.timeline.lane(1).at(0).label, 29);
   EXPECT_EQ(r.left_over, full().left_over);
   EXPECT_EQ(r.parameter_hash, 12u);
   EXPECT_EQ(r.moved_bytes, 13u);

@@ -8,6 +8,7 @@
 
 #include "impl/comm/ring.hpp"
 #include "impl/comm/thread_ranks.hpp"
+#include "impl/dry_run.hpp"
 #include "impl/inject.hpp"
 #include "impl/models/registry.hpp"
 #include "impl/rank_run.hpp"
@@ -132,6 +133,7 @@ TrainingReport report_of(const Job& job, std::vector<RankReport> ranks) {
   TrainingReport out;
   out.ranks = std::move(ranks);
   out.claims = claims_of(t);
+  out.disorder = first_violation(t, {0, t.ranks - 1});
   out.flops_per_step = flops_of(job.architecture, t.options) * t.options.accumulate;
   out.tokens_per_step =
       job.architecture.rows * static_cast<std::size_t>(t.ranks * t.options.accumulate);

@@ -2,6 +2,7 @@
 // What does one cell's training say when it is over? Runs all ranks of a cell as threads of this
 // process, or this process as one rank of a group, and returns what each rank saw. Used by
 // `shardmark cell` and by the conformance tests alike.
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "impl/options.hpp"
 #include "profilers/breakdown.hpp"
 #include "profilers/ledgers.hpp"
+#include "profilers/span_counts.hpp"
 
 namespace shardmark {
 
@@ -49,11 +51,20 @@ struct RankReport {
       norm_after;                  // by step; norms empty where nothing asked for them
   std::vector<double> loss_scale;  // of each step's gradients; empty without loss scaling
   int skipped_steps = 0;
+  // The step changed nothing, since its gradients were not finite. step: warm-up included.
+  bool skipped(std::size_t step) const {
+    return step < norm_before.size() && !std::isfinite(norm_before[step]);
+  }
   std::int64_t loop_ns = 0;            // all steps by one clock around them, recorders on or off
   std::map<Held, std::uint64_t> held;  // peaks by tag and type over the whole run
   std::vector<std::map<Held, std::uint64_t>> held_by_step;
   std::uint64_t peak_bytes = 0;  // everything at the worst moment
   std::vector<TrafficLedger> traffic_by_step;
+  std::vector<std::uint64_t> allocations_by_step;     // how often memory was asked for
+  std::vector<std::vector<SpanCount>> spans_by_step;  // of measured steps
+  // Of the measured step that is the lower median of the maximum over ranks: what of this rank's
+  // intervals is in its window. On a clock of its own where clocks are not comparable.
+  Timeline timeline;
   std::map<Held, std::uint64_t>
       left_over;                     // bucket, gathered, staging, activation alive after the drain
   std::uint64_t parameter_hash = 0;  // of all parameters as fp32, in order
@@ -92,6 +103,9 @@ struct TrainingReport {
   std::size_t tokens_per_step = 0;  // all ranks
   // Of all processes together; VmRSS at start, VmHWM at the end.
   std::uint64_t resident_before_bytes = 0, resident_peak_bytes = 0;
+  // The first access of the first or the last rank's steps that the dry device found not ordered
+  // after a conflicting one, in one sentence; empty: none.
+  std::string disorder;
   bool clocks_comparable = true;  // false: ranks on several hosts, so no skew is known
 };
 

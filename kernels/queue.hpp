@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "op.hpp"
+#include "profilers/timeline.hpp"
 
 namespace shardmark {
 
@@ -42,9 +43,10 @@ class Queue {
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
-  // Waits, then opens the span: so waiting is never counted as work.
-  Span begin(Phase phase, int label, Event after) {
-    do_begin(phase, label, after);
+  // Waits, then opens the span: so waiting is never counted as work. carries: what a collective
+  // does; none for what computes.
+  Span begin(Phase phase, int label, Event after, std::optional<Collective> carries = {}) {
+    do_begin({.phase = phase, .label = label, .collective = carries}, after);
     return Span(*this);
   }
   virtual void run(Op) = 0;      // inside a span
@@ -58,7 +60,7 @@ class Queue {
 
  private:
   friend class Span;
-  virtual void do_begin(Phase, int label, Event after) = 0;
+  virtual void do_begin(Interval, Event after) = 0;  // all but its times and its step is filled in
   virtual Event do_end() = 0;
   int lane_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace shardmark {
 namespace {
@@ -102,6 +103,31 @@ std::vector<StepTimes> breakdown(const Timeline& t, int steps) {
       if (i.step >= 0 && i.step < steps && i.transfer_ns > 0)
         out[static_cast<std::size_t>(i.step)].transfer_ns += i.transfer_ns;
   return out;
+}
+
+Timeline within(const Timeline& t, const StepTimes& step) {
+  Timeline out;
+  const std::int64_t begin = step.begin_ns, end = step.begin_ns + step.step_ns;
+  for (const int lane : {0, 1})
+    for (Interval i : t.lane(lane)) {
+      if (i.end_ns <= begin || i.begin_ns >= end) continue;
+      i.skew_ns =
+          std::max<std::int64_t>(0, i.skew_ns - std::max<std::int64_t>(0, begin - i.begin_ns));
+      i.begin_ns = std::max(i.begin_ns, begin), i.end_ns = std::min(i.end_ns, end);
+      out.add(lane, i);
+    }
+  return out;
+}
+
+std::size_t lower_median(const std::vector<std::int64_t>& step_ns,
+                         const std::vector<bool>& skipped) {
+  std::vector<std::size_t> steps(step_ns.size());
+  std::iota(steps.begin(), steps.end(), std::size_t{0});
+  if (std::find(skipped.begin(), skipped.end(), false) != skipped.end())
+    std::erase_if(steps, [&](std::size_t i) { return skipped[i]; });
+  std::stable_sort(steps.begin(), steps.end(),
+                   [&](std::size_t a, std::size_t b) { return step_ns[a] < step_ns[b]; });
+  return steps[(steps.size() - 1) / 2];
 }
 
 }  // namespace shardmark

@@ -29,4 +29,12 @@ struct StepTimes {
 // interval does.
 std::vector<StepTimes> breakdown(const Timeline&, int steps);
 
+// What of a timeline is in a step's window: intervals that reach into it, clipped to it.
+Timeline within(const Timeline&, const StepTimes&);
+
+// The step that stands for all: the index of the lower median of these times, the first of equals.
+// A skipped step updates nothing and gathers less: it counts only where no other was made.
+std::size_t lower_median(const std::vector<std::int64_t>& step_ns,
+                         const std::vector<bool>& skipped);
+
 }  // namespace shardmark

@@ -63,5 +63,34 @@ TEST(Breakdown, UnitesCommunicationThatOverlapsItself) {
   EXPECT_EQ(s.exposed_ns, 15);
 }
 
+TEST(Breakdown, APictureOfAStepIsWhatReachesIntoItsWindow) {
+  Timeline t;
+  t.add(0, {0, 10, Phase::update, 0, 0, 0});  // ends as the step begins
+  t.add(1, {4, 14, Phase::gather, 0, 0, 8});  // waited until 12: 2 of it in the step
+  t.add(0, {10, 20, Phase::forward, 0, 1, 0});
+  t.add(1, {18, 40, Phase::reduce, 0, 1, 1});   // reaches out of it
+  t.add(0, {30, 35, Phase::forward, 0, 2, 0});  // begins as it ends
+  StepTimes step;
+  step.begin_ns = 10, step.step_ns = 20;
+  const Timeline picture = within(t, step);
+  ASSERT_EQ(picture.lane(0).size(), 1u);
+  EXPECT_EQ(picture.lane(0)[0].step, 1);
+  ASSERT_EQ(picture.lane(1).size(), 2u);
+  EXPECT_EQ(picture.lane(1)[0].begin_ns, 10);
+  EXPECT_EQ(picture.lane(1)[0].end_ns, 14);
+  EXPECT_EQ(picture.lane(1)[0].skew_ns, 2);
+  EXPECT_EQ(picture.lane(1)[1].begin_ns, 18);
+  EXPECT_EQ(picture.lane(1)[1].end_ns, 30);
+  EXPECT_EQ(picture.lane(1)[1].skew_ns, 1);
+}
+
+TEST(Breakdown, TheStepThatStandsForAllIsTheLowerMedianOfWholeSteps) {
+  const std::vector<std::int64_t> ns = {40, 10, 30, 20};
+  EXPECT_EQ(lower_median(ns, {false, false, false, false}), 3u);
+  EXPECT_EQ(lower_median(ns, {false, true, false, true}), 2u);
+  EXPECT_EQ(lower_median(ns, {true, true, true, true}), 3u);
+  EXPECT_EQ(lower_median({7, 7, 7}, {false, false, false}), 1u);
+}
+
 }  // namespace
 }  // namespace shardmark

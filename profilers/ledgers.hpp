@@ -37,6 +37,13 @@ class MemoryLedger {
     return it == live_.end() ? 0 : it->second;
   }
   std::uint64_t live() const { return total_; }
+  // Of the tags that come and go within a step: behind it there should be nothing.
+  std::map<Held, std::uint64_t> left_over() const {
+    std::map<Held, std::uint64_t> out;
+    for (const auto& [what, bytes] : live_)
+      if (is_passing(what.first) && bytes > 0) out[what] = bytes;
+    return out;
+  }
   const std::map<Held, std::uint64_t>& peaks() const {
     return peaks_;
   }                                             // bytes, each at its own worst moment

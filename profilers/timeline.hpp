@@ -3,6 +3,7 @@
 // the drain.
 #include <array>
 #include <chrono>
+#include <optional>
 #include <vector>
 
 #include "words.hpp"
@@ -14,6 +15,15 @@ inline std::int64_t now_ns() {
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
+
+// What a collective carries. elements: of the verb's whole array, in the type that travels.
+struct Collective {
+  Verb verb = Verb::all_reduce;
+  DType dtype = DType::f32;
+  std::uint64_t elements = 0;
+  std::uint64_t bytes() const { return elements * size_of(dtype); }
+  bool operator==(const Collective&) const = default;
+};
 
 // label: the unit (forward, recompute, backward) or the segment (update, reduce, gather) it belongs
 // to. skew_ns: of a collective, the time until the last rank had begun it, known once the begins of
@@ -27,6 +37,7 @@ struct Interval {
   int step = 0;
   std::int64_t skew_ns = 0, transfer_ns = -1;
   std::array<std::uint64_t, 2> after{};
+  std::optional<Collective> collective{};  // none: it computes
 };
 
 class Timeline {

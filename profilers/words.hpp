@@ -31,6 +31,10 @@ enum class Phase : std::uint8_t { forward, recompute, backward, clip, update, re
 inline constexpr int tags = 10, phases = 7;
 
 constexpr bool is_model_state(Tag t) { return t <= Tag::second_moment; }
+// What comes and goes within a step.
+constexpr bool is_passing(Tag t) {
+  return t == Tag::bucket || t == Tag::gathered || t == Tag::staging || t == Tag::activation;
+}
 constexpr bool is_communication(Phase p) { return p == Phase::reduce || p == Phase::gather; }
 
 constexpr std::size_t size_of(DType t) {

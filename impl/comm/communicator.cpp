@@ -29,13 +29,19 @@ std::uint64_t volume_bytes(Verb verb, std::size_t elements, DType t, int ranks, 
   return 0;
 }
 
+namespace {
+
+Collective carried(Verb verb, ConstView whole) { return {verb, whole.dtype(), whole.size()}; }
+
+}  // namespace
+
 Event Communicator::all_reduce(View inout, Reduce how, int label, Event after) {
   Buffer staged = cast_to_wire(inout, how.wire);
   const View wire = staged.view() ? staged.view() : inout;
   require(how.write == Reduce::Write::set,
           "all_reduce overwrites: adding would count the old value N times");
   count(Verb::all_reduce, wire);
-  Span span = device_.comm().begin(Phase::reduce, label, after);
+  Span span = device_.comm().begin(Phase::reduce, label, after, carried(Verb::all_reduce, wire));
   if (staged.view()) device_.comm().run(Cast{inout, wire});
   do_all_reduce(wire, how.op, label);
   write_back(wire, inout, how.write);
@@ -51,7 +57,8 @@ Event Communicator::reduce_scatter(View whole, View mine, Reduce how, int label,
   const View wire = staged.view() ? staged.view() : whole;
   const View part = wire.slice({static_cast<std::size_t>(rank_) * mine.size(), mine.size()});
   count(Verb::reduce_scatter, wire);
-  Span span = device_.comm().begin(Phase::reduce, label, after);
+  Span span =
+      device_.comm().begin(Phase::reduce, label, after, carried(Verb::reduce_scatter, wire));
   if (staged.view()) device_.comm().run(Cast{whole, wire});
   // Straight into place where nothing is left to be done behind it.
   const bool direct = how.write == Reduce::Write::set && mine.dtype() == wire.dtype();
@@ -67,7 +74,7 @@ Event Communicator::all_gather(ConstView mine, View whole, int label, Event afte
           "all_gather: whole must be ranks times mine");
   require(whole.dtype() == mine.dtype(), "all_gather: whole and mine must be of one type");
   count(Verb::all_gather, whole);
-  Span span = device_.comm().begin(Phase::gather, label, after);
+  Span span = device_.comm().begin(Phase::gather, label, after, carried(Verb::all_gather, whole));
   do_all_gather(mine, whole, label);
   return span.end();
 }

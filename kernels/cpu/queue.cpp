@@ -11,10 +11,9 @@ void CpuQueue::execute(const Op& op) {
     cpu::run(op, context_.threads);
 }
 
-Interval CpuQueue::interval(Phase phase, int label, Event after) {
+Interval CpuQueue::enqueued_now(Interval i, Event after) {
   waited_for_ = waited_for_ | after;
-  Interval i;
-  i.phase = phase, i.label = label, i.step = context_.step;
+  i.step = context_.step;
   i.after = {waited_for_.ticket(0), waited_for_.ticket(1)};
   return i;
 }
@@ -38,12 +37,12 @@ void InlineQueue::run(Op op) {
   execute(op);
 }
 
-void InlineQueue::do_begin(Phase phase, int label, Event after) {
+void InlineQueue::do_begin(Interval of, Event after) {
   require(!open_, "a span was opened inside a span of the same queue");
   check();  // a rank that only computes must notice, too, when another one has failed
   wait(after);
   open_ = true;
-  open(interval(phase, label, after));
+  open(enqueued_now(of, after));
 }
 
 Event InlineQueue::do_end() {
@@ -75,8 +74,8 @@ void WorkerQueue::wait(Event e) {
   push(e);
 }
 
-void WorkerQueue::do_begin(Phase phase, int label, Event after) {
-  push(Begin{interval(phase, label, after), after});
+void WorkerQueue::do_begin(Interval of, Event after) {
+  push(Begin{enqueued_now(of, after), after});
 }
 
 Event WorkerQueue::do_end() {

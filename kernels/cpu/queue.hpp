@@ -41,8 +41,8 @@ class CpuQueue : public Queue {
   virtual void check() const {
     if (context_.poll) context_.poll();
   }
-  void execute(const Op&);                           // on the thread that calls
-  Interval interval(Phase, int label, Event after);  // not yet begun
+  void execute(const Op&);                       // on the thread that calls
+  Interval enqueued_now(Interval, Event after);  // with its step and what it waits for
   void open(const Interval&);
   void close();
 
@@ -63,7 +63,7 @@ class InlineQueue final : public CpuQueue {
   std::uint64_t enqueued() const override { return completed_.value(); }
 
  private:
-  void do_begin(Phase, int label, Event after) override;
+  void do_begin(Interval, Event after) override;
   Event do_end() override;
   bool open_ = false;
 };
@@ -86,7 +86,7 @@ class WorkerQueue final : public CpuQueue {
   };
   struct End {};
   using Task = std::variant<Begin, Op, End, Event>;
-  void do_begin(Phase, int label, Event after) override;
+  void do_begin(Interval, Event after) override;
   Event do_end() override;
   void check() const override;
   void push(Task);

@@ -23,11 +23,13 @@ void DryDevice::DryQueue::catch_up() {
   }
 }
 
-void DryDevice::DryQueue::do_begin(Phase phase, int label, Event after) {
+void DryDevice::DryQueue::do_begin(Interval of, Event after) {
   if (open_) device_.violate("a span was opened inside a span of the same queue");
   wait(after);
   open_ = true;
-  current_ = {static_cast<std::int64_t>(time_), 0, phase, label, device_.step_, 0};
+  current_ = of;
+  current_.begin_ns = static_cast<std::int64_t>(time_);
+  current_.step = device_.step_;
 }
 
 void DryDevice::DryQueue::wait(Event after) {

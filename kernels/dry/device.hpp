@@ -53,7 +53,7 @@ class DryDevice final : public Device {
     void catch_up();
 
    private:
-    void do_begin(Phase, int label, Event after) override;
+    void do_begin(Interval, Event after) override;
     Event do_end() override;
     void touch(ConstView, bool write, std::string_view what);
     DryDevice& device_;

@@ -1,0 +1,93 @@
+#include "impl/dry_run.hpp"
+
+#include <fmt/format.h>
+
+#include "impl/comm/dry.hpp"
+#include "impl/models/registry.hpp"
+#include "impl/rank_run.hpp"
+
+namespace shardmark {
+namespace {
+
+class LonelyWorld final : public World {
+ public:
+  LonelyWorld(int size, int rank) : size_(size), rank_(rank) {}
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  std::vector<std::string> gather(const std::string& mine) override { return {mine}; }
+  void fail(Failure) noexcept override {}
+  void check() const override {}
+
+ private:
+  int size_, rank_;
+};
+
+class DryRank {
+ public:
+  DryRank(const Job& job, int rank, DryRates rates)
+      : job_(job),
+        options_(job.training.options),
+        device_(job.training.overlap, rates),
+        world_(job.training.ranks, rank),
+        comm_(device_, job.training.ranks, rank),
+        given_{world_, comm_, device_},
+        layout_(job.architecture, options_, job.training.ranks, rank, job.entry.by_unit) {
+    const Training& t = job.training;
+    model_ = make_model(given_, t.model, job.architecture, options_, t.sequence, t.batch);
+    strategy_ = job.entry.make(given_, *model_, layout_, options_);
+    model_->scale_loss_by(strategy_->norm().control());
+    strategy_->parameters().initialize(job.architecture, t.seed);
+    strategy_->optimizer().initialize(job.architecture, t.seed);
+    device_.drain();
+  }
+
+  DryStep step(int number) {
+    const std::vector<MicroBatch> micros(static_cast<std::size_t>(options_.accumulate));
+    const TrafficLedger before = comm_.traffic();
+    device_.begin_step(number);
+    device_.memory().restart_peaks();
+    strategy_->step({static_cast<std::size_t>(number), micros});
+    const MemoryLedger& held = device_.memory().ledger();
+    DryStep out{held.peaks(), held.peak(), comm_.traffic(), held.left_over()};
+    for (const auto& [what, traffic] : before) out.traffic[what] = out.traffic[what] - traffic;
+    return out;
+  }
+
+  const DryDevice& device() const { return device_; }
+
+ private:
+  const Job& job_;
+  const Options& options_;
+  DryDevice device_;
+  LonelyWorld world_;
+  DryCommunicator comm_;
+  Rank given_;
+  Layout layout_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Strategy> strategy_;
+};
+
+}  // namespace
+
+DryReport dry_run(const Training& training, int rank, int steps, DryRates rates) {
+  Training t = training;
+  t.warmup = 0, t.steps = steps, t.counted_steps = 0;
+  const Job job(t);
+  DryRank run(job, rank, rates);
+  DryReport out;
+  for (int i = 0; i < steps; ++i) out.steps.push_back(run.step(i));
+  out.violations = run.device().violations();
+  out.timeline = run.device().timeline();
+  return out;
+}
+
+std::string first_violation(const Training& t, std::initializer_list<int> ranks) {
+  for (const int rank : ranks) {
+    const DryReport dry = dry_run(t, rank, 2);
+    if (!dry.violations.empty())
+      return fmt::format("on the dry device, rank {}: {}", rank, dry.violations.front());
+  }
+  return "";
+}
+
+}  // namespace shardmark

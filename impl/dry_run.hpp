@@ -1,0 +1,29 @@
+#pragma once
+// What would one rank's steps do? The strategy's own step() on the dry device: bytes, calls and
+// order for any N, and a timeline in virtual time; no memory, no arithmetic, milliseconds.
+#include "impl/train.hpp"
+#include "kernels/dry/device.hpp"
+
+namespace shardmark {
+
+struct DryStep {
+  std::map<Held, std::uint64_t> held;  // peaks, as RankReport::held_by_step; scratch counts as none
+  std::uint64_t peak_bytes = 0;
+  TrafficLedger traffic;
+  std::map<Held, std::uint64_t> left_over;  // bucket, gathered, staging, activation behind the step
+};
+
+struct DryReport {
+  std::vector<DryStep> steps;
+  std::vector<std::string> violations;  // a sentence each, of the order; at most a hundred
+  Timeline timeline;
+};
+
+// Only what changes bytes, traffic and order is read of the training: no text, no link, no warm-up.
+// Throws InputError where the training cannot be.
+DryReport dry_run(const Training&, int rank, int steps, DryRates = {});
+
+// The first access on any of these ranks that is not ordered after a conflicting one; empty: none.
+std::string first_violation(const Training&, std::initializer_list<int> ranks);
+
+}  // namespace shardmark

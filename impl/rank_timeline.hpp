@@ -1,0 +1,12 @@
+#pragma once
+// What do the recorded intervals of one rank say, once they are compared with those of the others?
+#include "impl/comm/world.hpp"
+#include "impl/train.hpp"
+
+namespace shardmark {
+
+// Collective, behind the drain. Fills in steps, ideal, spans_by_step and timeline of the report,
+// which already has its norms.
+void read_timeline(Timeline, const Training&, World&, RankReport&);
+
+}  // namespace shardmark
