@@ -33,18 +33,21 @@ json lane_of(const std::string& queue, const json& spans) {
     lane["label"].push_back(spans.at("label").at(i));
     before = begin;
   }
-  for (const char* key : {"skew_ns", "verb", "payload_bytes"}) {
-    const auto values = spans.find(key);
-    if (values == spans.end() || !values->is_array()) continue;
-    json& out = lane[key == std::string("skew_ns") ? "skew"
-                     : key == std::string("verb")  ? "verb"
-                                                   : "bytes"] = json::array();
-    for (const json& v : *values)
-      out.push_back(v.is_null()                     ? json()
-                    : key == std::string("skew_ns") ? json(in_units(v))
-                    : key == std::string("verb")    ? json(place(timeline_verbs(), v))
-                                                    : v);
-  }
+  // Of what computes, nothing: left out where no span has it.
+  const auto add = [&](const char* to, const char* from, const auto& of) {
+    const auto values = spans.find(from);
+    if (values == spans.end() || !values->is_array()) return;
+    json all = json::array();
+    bool any = false;
+    for (const json& v : *values) {
+      all.push_back(v.is_null() ? json() : json(of(v)));
+      any = any || (!v.is_null() && v != 0);
+    }
+    if (any) lane[to] = std::move(all);
+  };
+  add("skew", "skew_ns", [](const json& v) { return in_units(v); });
+  add("verb", "verb", [](const json& v) { return place(timeline_verbs(), v); });
+  add("bytes", "payload_bytes", [](const json& v) { return v; });
   return lane;
 }
 

@@ -43,13 +43,13 @@ class FigureOnPage {
     this.all = false;
     this.place = element('div', { className: 'figure', tabIndex: 0, role: 'figure', 'aria-label': figure.title });
     this.note = element('p', { className: 'note' });
+    this.heading = element('h2', { id: `${figure.name}-title` }, figure.title);
     this.controls = element('div', {});
     this.table = element('div', { className: 'scroll', tabIndex: 0, role: 'region', 'aria-label': `${figure.title}, data` });
     this.data = element('details', {}, element('summary', {}, 'Show data'), this.table);
     this.data.addEventListener('toggle', () => this.fillTable());
     this.section = element('section', { id: figure.name, 'aria-labelledby': `${figure.name}-title` },
-      element('h2', { id: `${figure.name}-title` }, figure.title),
-      element('p', { className: 'about' }, figure.about), this.controls, this.place, this.note, this.data);
+      this.heading, element('p', { className: 'about' }, figure.about), this.controls, this.place, this.note, this.data);
     new IntersectionObserver((seen) => {
       this.visible = seen.some((entry) => entry.isIntersecting);
       if (this.visible) this.draw();
@@ -74,6 +74,7 @@ class FigureOnPage {
     this.view = null;
     this.current = table;
     this.note.textContent = why ? '' : table.note;
+    this.heading.textContent = table.title || this.figure.title;
     this.data.hidden = Boolean(why);
     this.fillTable();
     this.offerAll(usual);
@@ -81,7 +82,7 @@ class FigureOnPage {
       this.place.replaceChildren(element('p', { className: 'empty' }, `Nothing to draw: ${why}.`));
       return;
     }
-    const look = { width: Math.max(300, this.place.clientWidth - 4), title: this.figure.title };
+    const look = { width: Math.max(300, this.place.clientWidth - 4), title: table.title || this.figure.title };
     const ready = prepared(specs[this.figure.name], table, data, palette, look);
     this.place.setAttribute('aria-label', `${ready.description} The same as a table: Show data.`);
     this.place.replaceChildren();

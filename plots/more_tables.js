@@ -68,10 +68,8 @@ function scaling(data, cells) {
       ideal: [...ideals.values()].sort((a, b) => a.x - b.x) },
     signals: { shown: data.strategies.filter((s) => rows.some((r) => r.strategy === s)) },
     height: 320,
-    subject: kind === 'weak' ? 'weak: the batch is per rank, so work grows with ranks'
-      : 'strong: the batch of all ranks is fixed',
-    note: `${kind === 'weak' ? 'Weak scaling: the batch is per rank.'
-      : 'Strong scaling: the batch of all ranks is fixed.'} Dashed grey: ideal; dashed: without overlap. `
+    title: `Scaling over ranks, ${kind === 'weak' ? 'weak: the batch is per rank' : 'strong: the batch of all ranks is fixed'}`,
+    note: `Dashed grey: ideal${rows.some((r) => r.dash) ? '; dashed: without overlap' : ''}. `
       + circumstanceNote(rows.map((r) => r.cell)),
     columns: ['cell', 'ranks', 'tokens/s', 'speed-up', 'ideal'],
     lines: rows.map((r) => [r.cell.id, r.x, wholeText(r.cell.tokens_per_second), digits(r.y),
@@ -159,9 +157,9 @@ function timeline(data, cells, chosen) {
         const x0 = begin * scale, x1 = (begin + lane.length[i]) * scale;
         const ns = lane.length[i] * data.timeline_unit_ns;
         const wait = lane.skew && lane.skew[i] ? lane.skew[i] : 0;
-        const verb = lane.verb && lane.verb[i] >= 0 ? data.verbs[lane.verb[i]] : '';
+        const verb = lane.verb && lane.verb[i] !== null && lane.verb[i] >= 0 ? data.verbs[lane.verb[i]] : '';
         const moved = lane.bytes && lane.bytes[i] ? bytesText(lane.bytes[i]) : '';
-        const of = lane.queue === 'communication' || phase === 'update' ? 'segment' : 'unit';
+        const of = ['forward', 'recompute', 'backward'].includes(phase) ? 'unit' : 'segment';
         spans.push({ lane: name, x0, x1, phase,
           tip: [`${name}`, `${phase}, ${of} ${lane.label[i]}`, [verb, moved].filter(Boolean).join(', '),
             timeText(ns), wait ? `of it waiting for the last rank: ${
@@ -176,7 +174,6 @@ function timeline(data, cells, chosen) {
     signals: { unit: unit.name, end: cell.timeline.step_ns / unit.scale,
       shown: [...data.phases, 'other'].filter((p) => spans.some((s) => s.phase === p)) },
     height: Math.max(90, lanes.length * 24),
-    subject: cell.id,
     note: `${cell.id}, step ${cell.timeline.step}. Striped: waiting for the last rank. ${
       cell.timeline.clocks_comparable ? '' : 'Ranks have no clock in common: each begins at its own 0. '
     }${circumstanceNote([cell])}`,

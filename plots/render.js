@@ -12,7 +12,7 @@ function render(data, spec, palettes, name, dark) {
     process.stderr.write(`--figure ${name} has nothing to draw: ${why}.\n`);
     process.exit(3);
   }
-  const look = { width: 880, title: figure.title, titled: true };
+  const look = { width: 880, title: table.title || figure.title, titled: true };
   const ready = prepared(spec, table, data, palette, look);
   ready.padding = 20;
   const config = { ...vegaConfig(palette, data, fileFont), background: palette.paper };

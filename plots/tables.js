@@ -25,7 +25,7 @@ function varying(cells) {
 function settingsText(cell, keys) {
   const follows = keys.includes('precision') && cell.settings.reduce_dtype === cell.settings.precision;
   return keys.filter((k) => k in cell.settings && !(k === 'reduce_dtype' && follows))
-    .map((k) => settingText(k, cell.settings[k])).join(' · ');
+    .map((k) => settingText(k, cell.settings[k])).filter(Boolean).join(' · ');
 }
 function cellName(cell, keys, manyRuns) {
   return [(manyRuns ? `${runLetter(cell.run)}  ` : '') + cell.strategy + marksOf(cell),
@@ -39,15 +39,15 @@ function barRows(data, cells) {
   const keys = varying(cells), runs = manyRuns(cells);
   const groups = new Map();
   for (const cell of cells) {
-    const text = settingsText(cell, keys);
-    if (!groups.has(text)) groups.set(text, []);
-    groups.get(text).push(cell);
+    const group = JSON.stringify(keys.map((k) => cell.settings[k]));
+    if (!groups.has(group)) groups.set(group, []);
+    groups.get(group).push(cell);
   }
   const ladder = (c) => data.strategies.indexOf(c.strategy);
   const headed = groups.size > 1 && groups.size * 1.6 <= cells.length;
   const rows = [];
-  for (const [text, members] of groups) {
-    if (headed) rows.push({ key: `group ${text}`, label: '', header: text });
+  for (const [group, members] of groups) {
+    if (headed) rows.push({ key: group, label: '', header: settingsText(members[0], keys) || 'as usual' });
     members.sort((a, b) => ladder(a) - ladder(b) || a.run - b.run);
     for (const cell of members)
       rows.push({ key: cell.key, cell, header: '',
@@ -55,7 +55,8 @@ function barRows(data, cells) {
   }
   return rows;
 }
-const rowTable = (rows) => rows.map(({ key, label, header }) => ({ key, label, header }));
+const rowTable = (rows) => rows.map(({ key, header }) => ({ key, header }));
+const rowNames = (rows) => Object.fromEntries(rows.map(({ key, label }) => [key, label]));
 const rowCells = (rows) => rows.filter((r) => r.cell);
 
 function stacked(rows, parts, valueOf, unit, tip) {
@@ -95,7 +96,7 @@ function stepTime(data, cells) {
           + `${timeText(r.cell.low_ns)} to ${timeText(r.cell.high_ns)} over `
           + countText(r.cell.rounds, 'round', 'rounds') })),
     },
-    signals: { unit: unit.name, shown: present(partNames, parts) },
+    signals: { unit: unit.name, names: rowNames(rows), shown: present(partNames, parts) },
     height: rows.length * rowHeight,
     note: circumstanceNote(shown.map((r) => r.cell)),
     columns: ['cell', `step, ${unit.name}`, 'low', 'high', ...partNames, 'hidden'],
@@ -123,7 +124,7 @@ function bytesHeld(data, cells) {
         text: digits(r.cell.peak_bytes / unit.scale),
         tip: `${r.label}\npeak of all tags together: ${bytesText(r.cell.peak_bytes)}` })),
     },
-    signals: { unit: unit.name, shown: present(tagNames, parts) },
+    signals: { unit: unit.name, names: rowNames(rows), shown: present(tagNames, parts) },
     height: rows.length * rowHeight,
     note: 'Thick: measured, each tag at its own worst moment. Thin: the exact claim. Bar and number: '
       + 'the peak of all tags together.',
@@ -152,7 +153,7 @@ function volume(data, cells) {
       totals: shown.map((r) => ({ key: r.key, end: most(r.cell) / unit.scale,
         text: digits(r.cell.volume_bytes.measured / unit.scale) })),
     },
-    signals: { unit: unit.name, shown: present(verbNames, parts) },
+    signals: { unit: unit.name, names: rowNames(rows), shown: present(verbNames, parts) },
     height: rows.length * rowHeight,
     note: 'Bar and number: measured. Line across: the textbook, from parameters and ranks alone.',
     columns: ['cell', `measured, ${unit.name}`, 'exact', 'textbook', ...verbNames],

@@ -36,15 +36,16 @@ const percentText = (share) =>
 const wholeText = (n) => (n === null || n === undefined ? '–' : Math.round(n).toLocaleString('en-US'));
 const countText = (n, one, many) => `${wholeText(n)} ${n === 1 ? one : many}`;
 
+// Empty: as it mostly is, and not worth a word.
 const settingTexts = {
   ranks: (v) => countText(v, 'rank', 'ranks'),
   precision: (v) => v,
   reduce_dtype: (v) => `reduced in ${v}`,
   overlap: (v) => (v ? 'overlap' : 'no overlap'),
-  recompute: (v) => (v === 'none' ? 'activations kept' : 'recompute'),
-  link: (v) => (v === 'none' ? 'no emulated link' : `link ${v}`),
+  recompute: (v) => (v === 'none' ? '' : 'recompute'),
+  link: (v) => (v === 'none' ? '' : `link ${v}`),
   comm: (v) => `${v} ranks`,
-  collectives: (v) => ({ memory: 'through memory', ring: 'our ring', library: 'MPI library' }[v] || v),
+  collectives: (v) => ({ memory: '', ring: 'our ring', library: 'MPI library' }[v] ?? v),
   accumulate: (v) => countText(v, 'micro-step', 'micro-steps'),
   threads_per_rank: (v) => countText(v, 'thread a rank', 'threads a rank'),
   bucket_bytes: (v) => (v === 0 ? 'a bucket a unit' : `buckets of ${bytesText(v)}`),
@@ -54,8 +55,8 @@ const settingTexts = {
 function settingText(key, value) {
   if (settingTexts[key]) return settingTexts[key](value);
   const words = key.replace(/_/g, ' ');
-  if (Array.isArray(value)) return value.length ? `${words} ${value.join(' ')}` : `no ${words}`;
-  return value === '' ? `no ${words}` : `${words} ${value}`;
+  if (Array.isArray(value)) return value.length ? `${words} ${value.join(' ')}` : '';
+  return value === '' ? '' : `${words} ${value}`;
 }
 
 // A, B, …, Z, A2, B2: runs side by side.
