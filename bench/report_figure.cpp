@@ -25,8 +25,9 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 // The part of the page's scripts that a figure needs, and what draws it outside of a page.
-constexpr const char* figure_scripts[] = {"vega.js",        "words.js", "tables.js",
-                                          "more_tables.js", "theme.js", "render.js"};
+constexpr const char* figure_scripts[] = {"vega.js",         "words.js",          "tables.js",
+                                          "point_tables.js", "timeline_table.js", "theme.js",
+                                          "render.js"};
 
 class Scratch {
  public:

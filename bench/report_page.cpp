@@ -15,8 +15,9 @@ namespace {
 using nlohmann::json;
 
 // In the order in which they build on each other.
-constexpr const char* page_scripts[] = {"words.js",  "tables.js", "more_tables.js", "theme.js",
-                                        "figure.js", "matrix.js", "cell.js",        "page.js"};
+constexpr const char* page_scripts[] = {"words.js",          "tables.js", "point_tables.js",
+                                        "timeline_table.js", "theme.js",  "figure.js",
+                                        "matrix.js",         "cell.js",   "page.js"};
 
 std::string scripts() {
   std::string text;

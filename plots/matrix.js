@@ -8,33 +8,71 @@ function matrixColumns(data) {
   const time = timeUnit(Math.max(0, ...ok.map((c) => c.step_ns)));
   const bytes = byteUnit(Math.max(0, ...ok.map((c) => c.peak_bytes)));
   const sent = byteUnit(Math.max(0, ...ok.map((c) => c.volume_bytes.measured)));
-  const number = (title, of, show, help) => ({ title, help, of, show: (c) => show(of(c), c) });
-  const ns = (title, of, help) => number(`${title}\n${time.name}`, of, (v) => digits(v / time.scale), help);
+  const number = (title, of, show, help) => ({title, help, of, show: (c) => show(of(c), c)});
+  const ns = (title, of, help) =>
+      number(`${title}\n${time.name}`, of, (v) => digits(v / time.scale), help);
   const part = (name) => (c) => c.parts_ns[name];
   return [
-    data.runs.length > 1 && { title: 'run', left: true, of: (c) => c.run, show: (c) => runLetter(c.run), always: true },
-    { title: 'strategy', left: true, always: true, of: (c) => data.strategies.indexOf(c.strategy) },
-    { title: 'model', left: true, always: true, of: (c) => setting(data, c, 'model'), show: (c) => setting(data, c, 'model') },
-    { title: 'N', always: true, of: (c) => setting(data, c, 'ranks'), show: (c) => String(setting(data, c, 'ranks')),
-      help: 'ranks' },
-    keys.length > 0 && { title: 'settings', left: true, words: true, always: true, of: (c) => settingsText(c, keys),
-      show: (c) => settingsText(c, keys) },
+    data.runs.length > 1 &&
+        {title: 'run', left: true, of: (c) => c.run, show: (c) => runLetter(c.run), always: true},
+    {title: 'strategy', left: true, always: true, of: (c) => data.strategies.indexOf(c.strategy)},
+    {
+      title: 'model',
+      left: true,
+      always: true,
+      of: (c) => setting(data, c, 'model'),
+      show: (c) => setting(data, c, 'model')
+    },
+    {
+      title: 'N',
+      always: true,
+      of: (c) => setting(data, c, 'ranks'),
+      show: (c) => String(setting(data, c, 'ranks')),
+      help: 'ranks'
+    },
+    keys.length > 0 && {
+      title: 'settings',
+      left: true,
+      words: true,
+      always: true,
+      of: (c) => settingsText(c, keys),
+      show: (c) => settingsText(c, keys)
+    },
     ns('step', (c) => c.step_ns, 'the median over rounds'),
-    { title: `low – high\n${time.name}`, of: (c) => c.low_ns, help: 'over rounds',
-      show: (c) => `${digits(c.low_ns / time.scale)} – ${digits(c.high_ns / time.scale)}` },
-    ok.some((c) => 'time_over_ddp' in c) && { title: '/ ddp', of: (c) => c.time_over_ddp,
+    {
+      title: `low – high\n${time.name}`,
+      of: (c) => c.low_ns,
+      help: 'over rounds',
+      show: (c) => `${digits(c.low_ns / time.scale)} – ${digits(c.high_ns / time.scale)}`
+    },
+    ok.some((c) => 'time_over_ddp' in c) && {
+      title: '/ ddp',
+      of: (c) => c.time_over_ddp,
       help: 'step over ddp’s; ≈: the intervals overlap',
-      show: (c) => (c.time_over_ddp ? (c.as_fast_as_ddp ? '≈ ' : '') + c.time_over_ddp.toFixed(2) : '–') },
+      show: (c) =>
+          (c.time_over_ddp ? (c.as_fast_as_ddp ? '≈ ' : '') + c.time_over_ddp.toFixed(2) : '–')
+    },
     ns('exposed', part('exposed'), 'communication while the rank computed nothing'),
     ns('hidden', part('hidden'), 'communication while the rank computed'),
     number('tokens/s', (c) => c.tokens_per_second, (v) => wholeText(v)),
-    number(`states\n${bytes.name}`, (c) => c.state_bytes.measured, (v) => digits(v / bytes.scale),
-      'parameters, gradients, optimizer'),
-    number(`peak\n${bytes.name}`, (c) => c.peak_bytes, (v) => digits(v / bytes.scale), 'all memory of a rank'),
-    number(`volume\n${sent.name}`, (c) => c.volume_bytes.measured, (v) => digits(v / sent.scale), 'sent by a rank in a step'),
-    number('loss', (c) => (c.loss[c.loss.length - 1] || [])[1], (v) => digits(v, 4), 'of the last step'),
-    { title: 'checks', left: true, of: (c) => c.failed_checks.length,
-      show: (c) => (c.failed_checks.length ? c.failed_checks.join(', ').replace(/_/g, ' ') : 'ok') },
+    number(
+        `states\n${bytes.name}`, (c) => c.state_bytes.measured, (v) => digits(v / bytes.scale),
+        'parameters, gradients, optimizer'),
+    number(
+        `peak\n${bytes.name}`, (c) => c.peak_bytes, (v) => digits(v / bytes.scale),
+        'all memory of a rank'),
+    number(
+        `volume\n${sent.name}`, (c) => c.volume_bytes.measured, (v) => digits(v / sent.scale),
+        'sent by a rank in a step'),
+    number(
+        'loss', (c) => (c.loss[c.loss.length - 1] || [])[1], (v) => digits(v, 4),
+        'of the last step'),
+    {
+      title: 'checks',
+      left: true,
+      of: (c) => c.failed_checks.length,
+      show: (c) => (c.failed_checks.length ? c.failed_checks.join(', ').replace(/_/g, ' ') : 'ok')
+    },
   ].filter(Boolean);
 }
 
@@ -42,7 +80,7 @@ class Matrix {
   constructor(page) {
     this.page = page;
     this.columns = matrixColumns(page.data);
-    this.sort = { column: null, down: false };
+    this.sort = {column: null, down: false};
     this.place = document.getElementById('cells');
     this.filters = document.getElementById('filters');
     this.addFilters();
@@ -50,22 +88,30 @@ class Matrix {
   }
 
   addFilters() {
-    const { data } = this.page;
-    const choices = [['strategy', 'Strategy', (c) => c.strategy], ['model', 'Model', (c) => setting(data, c, 'model')],
-      ['ranks', 'Ranks', (c) => setting(data, c, 'ranks')], ['precision', 'Precision', (c) => setting(data, c, 'precision')],
-      ['overlap', 'Overlap', (c) => (setting(data, c, 'overlap') ? 'on' : 'off')], ['run', 'Run', (c) => runLetter(c.run)]];
+    const {data} = this.page;
+    const choices = [
+      ['strategy', 'Strategy', (c) => c.strategy],
+      ['model', 'Model', (c) => setting(data, c, 'model')],
+      ['ranks', 'Ranks', (c) => setting(data, c, 'ranks')],
+      ['precision', 'Precision', (c) => setting(data, c, 'precision')],
+      ['overlap', 'Overlap', (c) => (setting(data, c, 'overlap') ? 'on' : 'off')],
+      ['run', 'Run', (c) => runLetter(c.run)]
+    ];
     this.tests = [];
     for (const [name, words, of] of choices) {
       const values = [...new Set(data.cells.map(of))];
       if (values.length < 2) continue;
       if (name === 'ranks') values.sort((a, b) => a - b);
-      const select = element('select', { name }, element('option', { value: '' }, 'all'),
-        ...values.map((v) => element('option', { value: String(v) }, String(v))));
+      const select = element(
+          'select', {name}, element('option', {value: ''}, 'all'),
+          ...values.map((v) => element('option', {value: String(v)}, String(v))));
       // Many runs are a history: the table starts with the newest.
       this.filters.append(element('label', {}, words, select));
       this.tests.push((cell) => !select.value || String(of(cell)) === select.value);
     }
-    const text = element('input', { type: 'search', name: 'text', placeholder: 'part of a cell’s id', autocomplete: 'off' });
+    const text = element(
+        'input',
+        {type: 'search', name: 'text', placeholder: 'part of a cell’s id', autocomplete: 'off'});
     this.filters.append(element('label', {}, 'Text', text));
     this.tests.push((cell) => cell.id.toLowerCase().includes(text.value.trim().toLowerCase()));
     this.filters.addEventListener('input', () => this.page.filter());
@@ -74,7 +120,7 @@ class Matrix {
 
   inView() {
     const cells = this.page.data.cells.filter((cell) => this.tests.every((test) => test(cell)));
-    const { column, down } = this.sort;
+    const {column, down} = this.sort;
     if (!column) return cells;
     const value = (cell) => {
       const v = column.always || cell.status === 'ok' ? column.of(cell) : null;
@@ -89,47 +135,70 @@ class Matrix {
   }
 
   show() {
-    const { cells, data } = this.page;
+    const {cells, data} = this.page;
     const head = element('tr', {}, ...this.columns.map((column) => {
       const sorted = this.sort.column === column;
-      const button = element('button', { type: 'button', title: column.help || '' }, column.title);
+      const button = element('button', {type: 'button', title: column.help || ''}, column.title);
       button.addEventListener('click', () => this.sortBy(column));
-      return element('th', { scope: 'col', className: column.left ? 'left' : '',
-        'aria-sort': sorted ? (this.sort.down ? 'descending' : 'ascending') : 'none' }, button);
+      return element(
+          'th', {
+            scope: 'col',
+            className: column.left ? 'left' : '',
+            'aria-sort': sorted ? (this.sort.down ? 'descending' : 'ascending') : 'none'
+          },
+          button);
     }));
     const again = this.place.querySelector('th button:focus');
     const at = again ? [...this.place.querySelectorAll('th button')].indexOf(again) : -1;
-    this.place.replaceChildren(element('table', { 'aria-label': 'Cells', role: 'grid' }, element('thead', {}, head),
-      element('tbody', {}, ...cells.map((cell, i) => this.row(cell, i)))));
+    this.place.replaceChildren(element(
+        'table', {'aria-label': 'Cells', role: 'grid'}, element('thead', {}, head),
+        element('tbody', {}, ...cells.map((cell, i) => this.row(cell, i)))));
     if (at >= 0) this.place.querySelectorAll('th button')[at].focus();
     const failed = cells.filter((c) => c.status !== 'ok').length;
     document.getElementById('cells-note').textContent = [
-      `${cells.length === data.cells.length ? '' : `${cells.length} of `}${countText(data.cells.length, 'cell', 'cells')}`
-        + `${failed ? `, ${failed} without a result` : ''}.`, circumstanceNote(cells)].join(' ');
+      `${cells.length === data.cells.length ? '' : `${cells.length} of `}${
+          countText(data.cells.length, 'cell', 'cells')}` +
+          `${failed ? `, ${failed} without a result` : ''}.`,
+      circumstanceNote(cells)
+    ].join(' ');
   }
 
   row(cell, index) {
-    const { page } = this, chosen = page.chosen === cell;
-    const row = element('tr', { tabIndex: chosen || (index === 0 && !page.cells.includes(page.chosen)) ? 0 : -1,
-      'aria-selected': String(chosen), 'data-key': cell.key });
-    const name = () => element('td', { className: 'left' },
-      element('span', { className: 'dot', style: `background:${page.strategyColour(cell.strategy)}` }),
-      cell.strategy + marksOf(cell));
+    const {page} = this, chosen = page.chosen === cell;
+    const row = element('tr', {
+      tabIndex: chosen || (index === 0 && !page.cells.includes(page.chosen)) ? 0 : -1,
+      'aria-selected': String(chosen),
+      'data-key': cell.key
+    });
+    const name = () => element(
+        'td', {className: 'left'},
+        element(
+            'span', {className: 'dot', style: `background:${page.strategyColour(cell.strategy)}`}),
+        cell.strategy + marksOf(cell));
     for (const column of this.columns) {
       if (!column.always && cell.status !== 'ok') {
-        row.append(element('td', { className: 'left words bad', colSpan: this.columns.filter((c) => !c.always).length },
-          `${cell.status}: ${cell.reason}`));
+        row.append(element(
+            'td',
+            {className: 'left words bad', colSpan: this.columns.filter((c) => !c.always).length},
+            `${cell.status}: ${cell.reason}`));
         break;
       }
-      row.append(column.show ? element('td', { className: `${column.left ? 'left' : ''} ${column.words ? 'words small' : ''} ${
-        column.title === 'checks' && cell.failed_checks.length ? 'bad' : ''}` }, column.show(cell)) : name());
+      row.append(
+          column.show ?
+              element(
+                  'td', {
+                    className: `${column.left ? 'left' : ''} ${column.words ? 'words small' : ''} ${
+                        column.title === 'checks' && cell.failed_checks.length ? 'bad' : ''}`
+                  },
+                  column.show(cell)) :
+              name());
     }
     row.addEventListener('click', () => page.choose(cell));
     return row;
   }
 
   sortBy(column) {
-    this.sort = { column, down: this.sort.column === column && !this.sort.down };
+    this.sort = {column, down: this.sort.column === column && !this.sort.down};
     this.page.filter();
   }
 
@@ -137,12 +206,18 @@ class Matrix {
     const row = event.target.closest('tbody tr');
     if (!row || event.target !== row) return;
     const rows = [...row.parentNode.children], at = rows.indexOf(row);
-    if (event.key === 'Enter' || event.key === ' ') row.click();
-    else if (event.key === 'ArrowDown') this.focusRow(rows[Math.min(at + 1, rows.length - 1)]);
-    else if (event.key === 'ArrowUp') this.focusRow(rows[Math.max(at - 1, 0)]);
-    else if (event.key === 'Home') this.focusRow(rows[0]);
-    else if (event.key === 'End') this.focusRow(rows[rows.length - 1]);
-    else return;
+    if (event.key === 'Enter' || event.key === ' ')
+      row.click();
+    else if (event.key === 'ArrowDown')
+      this.focusRow(rows[Math.min(at + 1, rows.length - 1)]);
+    else if (event.key === 'ArrowUp')
+      this.focusRow(rows[Math.max(at - 1, 0)]);
+    else if (event.key === 'Home')
+      this.focusRow(rows[0]);
+    else if (event.key === 'End')
+      this.focusRow(rows[rows.length - 1]);
+    else
+      return;
     event.preventDefault();
   }
 

@@ -8,7 +8,9 @@ class Page {
     this.data = read('data');
     this.specs = read('specs');
     this.palettes = read('palettes');
-    this.data.cells.forEach((cell, i) => { cell.key = `c${i}`; });
+    this.data.cells.forEach((cell, i) => {
+      cell.key = `c${i}`;
+    });
     this.metric = 'step';
     this.cells = this.data.cells;
     this.chosen = null;
@@ -19,19 +21,24 @@ class Page {
 
   get palette() { return this.palettes[this.isDark ? 'dark' : 'light']; }
   get isDark() { return this.mode === 'dark' || (this.mode === 'auto' && this.dark.matches); }
-  strategyColour(name) { return colours(this.palette, this.data).strategy[this.data.strategies.indexOf(name)]; }
+  strategyColour(name) {
+    return colours(this.palette, this.data).strategy[this.data.strategies.indexOf(name)];
+  }
 
   open() {
     showRuns(this.data);
-    this.figures = figureList.filter((f) => this.worthShowing(f.name)).map((f) => new FigureOnPage(f, this));
+    this.figures =
+        figureList.filter((f) => this.worthShowing(f.name)).map((f) => new FigureOnPage(f, this));
     document.getElementById('figures').append(...this.figures.map((f) => f.section));
-    document.getElementById('contents').append(...this.figures.map((f) =>
-      element('a', { href: `#${f.figure.name}` }, f.figure.title)));
+    document.getElementById('contents')
+        .append(
+            ...this.figures.map((f) => element('a', {href: `#${f.figure.name}`}, f.figure.title)));
     this.addMetrics();
     this.addSwitch();
     showDifferences(this.data);
-    document.getElementById('foot').append('Written ', this.data.written_utc.replace('T', ' ').replace('Z', ' UTC'),
-      ' by ', element('code', {}, this.data.command), '. kB, MB and GB are 1e3, 1e6 and 1e9 bytes.');
+    document.getElementById('foot').append(
+        'Written ', this.data.written_utc.replace('T', ' ').replace('Z', ' UTC'), ' by ',
+        element('code', {}, this.data.command), '. kB, MB and GB are 1e3, 1e6 and 1e9 bytes.');
     this.matrix = new Matrix(this);
     document.getElementById('matrix').hidden = this.data.cells.length === 0;
     this.colour();
@@ -52,22 +59,30 @@ class Page {
     if (name === 'bandwidth') return this.data.collectives.length > 0;
     if (name === 'history') return new Set(this.data.cells.map((c) => c.run)).size > 1;
     if (name === 'scaling') return !scaling(this.data, this.data.cells).empty;
-    if (name === 'volume') return measured(this.data.cells).some((c) => c.volume_bytes.measured > 0);
+    if (name === 'volume')
+      return measured(this.data.cells).some((c) => c.volume_bytes.measured > 0);
     return training;
   }
 
   addMetrics() {
     const figure = this.figures.find((f) => f.figure.name === 'history');
     if (!figure) return;
-    const select = element('select', { name: 'metric' }, ...Object.entries(metrics).map(([name, m]) =>
-      element('option', { value: name }, m.words)));
-    select.addEventListener('input', () => { this.metric = select.value; figure.changed(); });
-    figure.controls.append(element('label', { className: 'small' }, 'Metric ', select));
+    const select = element(
+        'select', {name: 'metric'},
+        ...Object.entries(metrics).map(([name, m]) => element('option', {value: name}, m.words)));
+    select.addEventListener('input', () => {
+      this.metric = select.value;
+      figure.changed();
+    });
+    figure.controls.append(element('label', {className: 'small'}, 'Metric ', select));
   }
 
   addSwitch() {
     for (const button of document.querySelectorAll('.switch button'))
-      button.addEventListener('click', () => { this.mode = button.dataset.mode; this.colour(); });
+      button.addEventListener('click', () => {
+        this.mode = button.dataset.mode;
+        this.colour();
+      });
   }
 
   colour() {

@@ -5,11 +5,14 @@ function pickUnit(largest, units) {
   return units.find((u) => largest >= u.size) || units[units.length - 1];
 }
 // One unit for all of a figure, so that its numbers compare at a glance.
-const timeUnit = (ns) => pickUnit(ns, [{ size: 1e10, scale: 1e9, name: 's' },
-  { size: 1e6, scale: 1e6, name: 'ms' }, { size: 0, scale: 1e3, name: 'µs' }]);
-const byteUnit = (bytes) => pickUnit(bytes, [{ size: 1e9, scale: 1e9, name: 'GB' },
-  { size: 1e6, scale: 1e6, name: 'MB' }, { size: 1e3, scale: 1e3, name: 'kB' },
-  { size: 0, scale: 1, name: 'B' }]);
+const timeUnit = (ns) => pickUnit(ns, [
+  {size: 1e10, scale: 1e9, name: 's'}, {size: 1e6, scale: 1e6, name: 'ms'},
+  {size: 0, scale: 1e3, name: 'µs'}
+]);
+const byteUnit = (bytes) => pickUnit(bytes, [
+  {size: 1e9, scale: 1e9, name: 'GB'}, {size: 1e6, scale: 1e6, name: 'MB'},
+  {size: 1e3, scale: 1e3, name: 'kB'}, {size: 0, scale: 1, name: 'B'}
+]);
 
 // Three digits, but whole numbers stay whole: 1234.5 → "1,235", 12.345 → "12.3".
 function digits(value, count = 3) {
@@ -18,8 +21,8 @@ function digits(value, count = 3) {
   const size = Math.floor(Math.log10(Math.abs(value)));
   if (size >= 6 && count <= 3) return value.toExponential(2);
   const decimals = Math.max(0, Math.min(6, count - 1 - size));
-  return value.toLocaleString('en-US',
-    { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return value.toLocaleString(
+      'en-US', {minimumFractionDigits: decimals, maximumFractionDigits: decimals});
 }
 const timeText = (ns) => {
   if (ns === null || ns === undefined) return '–';
@@ -32,8 +35,9 @@ const bytesText = (bytes) => {
   return `${unit.scale === 1 ? bytes : digits(bytes / unit.scale)} ${unit.name}`;
 };
 const percentText = (share) =>
-  (share === null || share === undefined ? '–' : `${(share * 100).toFixed(1)} %`);
-const wholeText = (n) => (n === null || n === undefined ? '–' : Math.round(n).toLocaleString('en-US'));
+    (share === null || share === undefined ? '–' : `${(share * 100).toFixed(1)} %`);
+const wholeText = (n) =>
+    (n === null || n === undefined ? '–' : Math.round(n).toLocaleString('en-US'));
 const countText = (n, one, many) => `${wholeText(n)} ${n === 1 ? one : many}`;
 
 // Empty: as it mostly is, and not worth a word.
@@ -45,7 +49,7 @@ const settingTexts = {
   recompute: (v) => (v === 'none' ? '' : 'recompute'),
   link: (v) => (v === 'none' ? '' : `link ${v}`),
   comm: (v) => `${v} ranks`,
-  collectives: (v) => ({ memory: '', ring: 'our ring', library: 'MPI library' }[v] ?? v),
+  collectives: (v) => ({memory: '', ring: 'our ring', library: 'MPI library'}[v] ?? v),
   accumulate: (v) => countText(v, 'micro-step', 'micro-steps'),
   threads_per_rank: (v) => countText(v, 'thread a rank', 'threads a rank'),
   bucket_bytes: (v) => (v === 0 ? 'a bucket a unit' : `buckets of ${bytesText(v)}`),
@@ -61,20 +65,36 @@ function settingText(key, value) {
 
 // A, B, …, Z, A2, B2: runs side by side.
 const runLetter = (index) =>
-  String.fromCharCode(65 + (index % 26)) + (index < 26 ? '' : Math.floor(index / 26) + 1);
+    String.fromCharCode(65 + (index % 26)) + (index < 26 ? '' : Math.floor(index / 26) + 1);
 const commitText = (run) =>
-  (run.commit ? run.commit.slice(0, 10) + (run.dirty ? ' with changes' : '') : 'commit unknown');
+    (run.commit ? run.commit.slice(0, 10) + (run.dirty ? ' with changes' : '') : 'commit unknown');
 
 // What makes a cell's times another kind of number. Marks stand behind names; hatches over bars.
 const circumstances = [
-  { key: 'oversubscribed', mark: '*', hatch: 'oversubscribed', look: 'striped or hollow',
-    words: 'more compute and communication threads than cores; ranks with cores of their own are faster' },
-  { key: 'emulated_link', mark: '~', hatch: 'emulated', look: 'dotted or a diamond',
-    words: 'the wire is emulated; times are those of the link' },
-  { key: 'shared_device', mark: '°', hatch: 'shared', look: 'ruled or a triangle',
-    words: 'several ranks share one device' },
+  {
+    key: 'oversubscribed',
+    mark: '*',
+    hatch: 'oversubscribed',
+    look: 'striped or hollow',
+    words: 'more compute and communication threads than cores; with own cores ranks are faster'
+  },
+  {
+    key: 'emulated_link',
+    mark: '~',
+    hatch: 'emulated',
+    look: 'dotted or a diamond',
+    words: 'the wire is emulated; times are those of the link'
+  },
+  {
+    key: 'shared_device',
+    mark: '°',
+    hatch: 'shared',
+    look: 'ruled or a triangle',
+    words: 'several ranks share one device'
+  },
 ];
 const holding = (cell) => circumstances.filter((c) => cell[c.key]);
 const marksOf = (cell) => holding(cell).map((c) => c.mark).join('');
 const circumstanceNote = (cells) => circumstances.filter((c) => cells.some((cell) => cell[c.key]))
-  .map((c) => `${c.mark} ${c.look}: ${c.words}.`).join(' ');
+                                        .map((c) => `${c.mark} ${c.look}: ${c.words}.`)
+                                        .join(' ');
