@@ -43,7 +43,8 @@ TEST(Report, a_cell_is_its_median_round_and_the_interval_over_rounds) {
 }
 
 TEST(Report, parts_add_up_to_the_step) {
-  for (const json& cell : data_of(example::ladder()).at("cells")) {
+  const json data = data_of(example::ladder());
+  for (const json& cell : data.at("cells")) {
     double sum = 0;
     for (const char* part :
          {"forward", "recompute", "backward", "clip", "update", "exposed", "other"})
@@ -76,7 +77,8 @@ TEST(Report, a_tag_in_two_types_is_one_entry) {
   const double before = r["bytes"]["held"].front()["measured_bytes"];
   r["bytes"]["held"].push_back(more);
   int found = 0;
-  for (const json& held : data_of({r}).at("cells")[0].at("held_bytes"))
+  const json data = data_of({r});
+  for (const json& held : data.at("cells")[0].at("held_bytes"))
     if (held.at("tag") == tag) {
       ++found;
       EXPECT_EQ(held.at("measured"), before + 1000);

@@ -223,7 +223,9 @@ async function timelineMoves() {
       'document.querySelector("#timeline").scrollIntoView({behavior: "instant"});' +
       'document.querySelector("#timeline .figure").focus()');
   await pause(200);
-  const axis = () => value('document.querySelector("#timeline .role-axis-label").textContent');
+  const axis = () => value(
+      '[...document.querySelectorAll("#timeline .role-axis-label text")]' +
+      '.map((t) => t.textContent).sort().join()');
   const whole = await axis();
   await press('+', '');
   await press('ArrowRight');

@@ -20,7 +20,8 @@ function showRuns(data) {
   const place = document.getElementById('runs');
   const describe = (run) => [
       ['Suite', `${run.suite}, ${countText(run.rounds, 'round', 'rounds')}`],
-      ['Machine', machineText(run.machine)], ['Commit', commitText(run)],
+      ['Model', data.common.model], ['Machine', machineText(run.machine)],
+      ['Commit', commitText(run)],
       ['Begun', run.started_utc.replace('T', ' ').replace('Z', ' UTC')], ['Records', run.path]];
   if (data.runs.length === 1) {
     place.append(facts(describe(data.runs[0])));

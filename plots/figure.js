@@ -104,7 +104,7 @@ class FigureOnPage {
       return;
     }
     const look = {
-      width: Math.max(300, this.place.clientWidth - 4),
+      width: Math.max(300, this.place.clientWidth - 16),
       title: table.title || this.figure.title
     };
     const ready = prepared(specs[this.figure.name], table, data, palette, look);

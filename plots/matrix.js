@@ -9,14 +9,19 @@ function matrixColumns(data) {
   const bytes = byteUnit(Math.max(0, ...ok.map((c) => c.peak_bytes)));
   const sent = byteUnit(Math.max(0, ...ok.map((c) => c.volume_bytes.measured)));
   const number = (title, of, show, help) => ({title, help, of, show: (c) => show(of(c), c)});
-  const ns = (title, of, help) =>
-      number(`${title}\n${time.name}`, of, (v) => digits(v / time.scale), help);
+  // As many decimals in all of a column: a number's place then says its size.
+  const even = (title, unit, of, help) => {
+    const show = evenly(ok.map((c) => of(c) / unit.scale));
+    return number(`${title}\n${unit.name}`, of, (v) => show(v / unit.scale), help);
+  };
+  const ns = (title, of, help) => even(title, time, of, help);
+  const steps = evenly(ok.map((c) => c.step_ns / time.scale));
   const part = (name) => (c) => c.parts_ns[name];
   return [
     data.runs.length > 1 &&
         {title: 'run', left: true, of: (c) => c.run, show: (c) => runLetter(c.run), always: true},
     {title: 'strategy', left: true, always: true, of: (c) => data.strategies.indexOf(c.strategy)},
-    {
+    !('model' in data.common) && {
       title: 'model',
       left: true,
       always: true,
@@ -43,7 +48,7 @@ function matrixColumns(data) {
       title: `low – high\n${time.name}`,
       of: (c) => c.low_ns,
       help: 'over rounds',
-      show: (c) => `${digits(c.low_ns / time.scale)} – ${digits(c.high_ns / time.scale)}`
+      show: (c) => `${steps(c.low_ns / time.scale)} – ${steps(c.high_ns / time.scale)}`
     },
     ok.some((c) => 'time_over_ddp' in c) && {
       title: '/ ddp',
@@ -55,15 +60,9 @@ function matrixColumns(data) {
     ns('exposed', part('exposed'), 'communication while the rank computed nothing'),
     ns('hidden', part('hidden'), 'communication while the rank computed'),
     number('tokens/s', (c) => c.tokens_per_second, (v) => wholeText(v)),
-    number(
-        `states\n${bytes.name}`, (c) => c.state_bytes.measured, (v) => digits(v / bytes.scale),
-        'parameters, gradients, optimizer'),
-    number(
-        `peak\n${bytes.name}`, (c) => c.peak_bytes, (v) => digits(v / bytes.scale),
-        'all memory of a rank'),
-    number(
-        `volume\n${sent.name}`, (c) => c.volume_bytes.measured, (v) => digits(v / sent.scale),
-        'sent by a rank in a step'),
+    even('states', bytes, (c) => c.state_bytes.measured, 'parameters, gradients, optimizer'),
+    even('peak', bytes, (c) => c.peak_bytes, 'all memory of a rank'),
+    even('volume', sent, (c) => c.volume_bytes.measured, 'sent by a rank in a step'),
     number(
         'loss', (c) => (c.loss[c.loss.length - 1] || [])[1], (v) => digits(v, 4),
         'of the last step'),
@@ -105,7 +104,6 @@ class Matrix {
       const select = element(
           'select', {name}, element('option', {value: ''}, 'all'),
           ...values.map((v) => element('option', {value: String(v)}, String(v))));
-      // Many runs are a history: the table starts with the newest.
       this.filters.append(element('label', {}, words, select));
       this.tests.push((cell) => !select.value || String(of(cell)) === select.value);
     }
@@ -179,7 +177,7 @@ class Matrix {
       if (!column.always && cell.status !== 'ok') {
         row.append(element(
             'td',
-            {className: 'left words bad', colSpan: this.columns.filter((c) => !c.always).length},
+            {className: 'left reason bad', colSpan: this.columns.filter((c) => !c.always).length},
             `${cell.status}: ${cell.reason}`));
         break;
       }

@@ -176,8 +176,8 @@ function prepared(spec, table, data, palette, look) {
   ];
   for (const set of ready.data)
     if (table.data[set.name]) set.values = table.data[set.name];
-  ready.width = look.width;
-  ready.height = table.height;
+  // A layout of panels has the size that they come to.
+  if (!ready.layout) Object.assign(ready, {width: look.width, height: table.height});
   ready.description = `${look.title}. ${table.note}`;
   if (look.titled)
     ready.title = {

@@ -21,8 +21,9 @@ function timeline(data, cells, chosen) {
     for (const lane of queues) {
       const name = `rank ${rank}  ${lane.queue}`;
       let begin = 0;
+      if ((lane.begin || []).length === 0) continue;
       lanes.push({lane: name});
-      (lane.begin || []).forEach((later, i) => {
+      lane.begin.forEach((later, i) => {
         begin += later;
         const phase = data.phases[lane.phase[i]] || 'other';
         const x0 = begin * scale, x1 = (begin + lane.length[i]) * scale;

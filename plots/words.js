@@ -24,6 +24,16 @@ function digits(value, count = 3) {
   return value.toLocaleString(
       'en-US', {minimumFractionDigits: decimals, maximumFractionDigits: decimals});
 }
+// Says numbers of one column: the largest with three digits, the others with as many decimals.
+function evenly(values) {
+  const most = Math.max(0, ...values);
+  const decimals = most >= 1000 ? 0 : most >= 100 ? 1 : most >= 1 ? 2 : 3;
+  return (v) =>
+             (v === null || v === undefined ?
+                  '–' :
+                  v.toLocaleString(
+                      'en-US', {minimumFractionDigits: decimals, maximumFractionDigits: decimals}));
+}
 const timeText = (ns) => {
   if (ns === null || ns === undefined) return '–';
   const unit = timeUnit(ns);
