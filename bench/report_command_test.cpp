@@ -66,12 +66,15 @@ TEST_F(ReportCommand, wrong_input_is_a_sentence_and_writes_nothing) {
   json wrong = example::record_of("ddp", true, 1, 50);
   wrong["time"] = 7;
   testing::write(f / "wrong.jsonl", wrong.dump() + "\n");
+  wrong["run"] = 7;
+  testing::write(f / "no_run.jsonl", wrong.dump() + "\n");
   for (const auto& [arguments, sentence] :
        {std::pair("report", "RUN is required; see shardmark report --help."),
         std::pair("report nowhere", "RUN: there is no file nowhere."),
         std::pair("report .", "RUN: the folder . holds no records.jsonl"),
         std::pair("report garbage", "RUN: garbage holds no record."),
-        std::pair("report wrong.jsonl", "holds a record that is not as results/schema.json says"),
+        std::pair("report run wrong.jsonl", "RUN: wrong.jsonl holds a record that is not as"),
+        std::pair("report no_run.jsonl", "RUN: no_run.jsonl holds a record that is not as"),
         std::pair("report run --cells zero9", "--cells is \"zero9\", but no cell's id has that"),
         std::pair("report run --figure stepp-time -o x.svg", "did you mean step-time?"),
         std::pair("report run --figure bytes", "ends in .svg or .png"),

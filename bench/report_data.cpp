@@ -153,11 +153,15 @@ json report_data(const std::vector<ReportRun>& runs, const ReportOptions& option
               {"timeline_unit_ns", timeline_unit_ns}};
   json cells = json::array();
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    out["runs"].push_back(run_of(runs[i], i));
-    if (runs[i].kind == collectives_kind) {
-      add_collectives(out["collectives"], runs[i], i);
-    } else {
-      add_cells(cells, runs[i], i);
+    try {
+      out["runs"].push_back(run_of(runs[i], i));
+      if (runs[i].kind == collectives_kind) {
+        add_collectives(out["collectives"], runs[i], i);
+      } else {
+        add_cells(cells, runs[i], i);
+      }
+    } catch (const json::exception& e) {
+      refuse_record(runs[i].path, e);
     }
   }
   mark_edges(cells);

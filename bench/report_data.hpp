@@ -11,6 +11,7 @@ struct ReportOptions {
   std::size_t timeline_bytes = 3 * 1024 * 1024;  // of all timelines together
 };
 
+// Throws InputError: a record that is not as the schema says.
 nlohmann::json report_data(const std::vector<ReportRun>&, const ReportOptions&);
 
 // Cells of later runs beside those of the first with the same id: steps by ratio with an interval,

@@ -50,6 +50,11 @@ std::vector<ReportRun> split_runs(const std::string& path, const std::string& ki
 
 }  // namespace
 
+void refuse_record(const std::string& path, const json::exception& e) {
+  throw InputError(fmt::format(
+      "RUN: {} holds a record that is not as results/schema.json says: {}.", path, e.what()));
+}
+
 ReportRuns read_runs(const std::vector<std::string>& paths, const std::string& only) {
   ReportRuns out;
   for (const std::string& path : paths) {
@@ -63,7 +68,12 @@ ReportRuns read_runs(const std::vector<std::string>& paths, const std::string& o
     if (!only.empty())
       std::erase_if(read.records,
                     [&](const json& r) { return id_at(r).find(only) == std::string::npos; });
-    for (ReportRun& run : split_runs(path, kind, read.records)) out.runs.push_back(std::move(run));
+    try {
+      for (ReportRun& run : split_runs(path, kind, read.records))
+        out.runs.push_back(std::move(run));
+    } catch (const json::exception& e) {
+      refuse_record(path, e);
+    }
   }
   if (out.runs.empty())
     throw InputError(fmt::format("--cells is \"{}\", but no cell's id has that in it.", only));

@@ -17,6 +17,9 @@ struct ReportRuns {
   std::vector<std::string> warnings;
 };
 
+// What is said of a record that is not as results/schema.json says.
+[[noreturn]] void refuse_record(const std::string& path, const nlohmann::json::exception&);
+
 // only: a part of their ids; cells without it are left out. Throws InputError: not readable, no
 // records, records of another schema, no cell with `only`.
 ReportRuns read_runs(const std::vector<std::string>& paths, const std::string& only = "");

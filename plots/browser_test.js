@@ -234,6 +234,34 @@ async function timelineMoves() {
   expect(whole === await axis(), '0 does not show the whole step again');
 }
 
+async function mouseWorks() {
+  const middle = (selector) =>
+      value(`(({x, y, width, height}) => ({x: x + width / 2, y: y + height / 2}))(
+      document.querySelector('${selector}').getBoundingClientRect())`);
+  const mouse = (type, at, more = {}) => ask('Input.dispatchMouseEvent', {type, ...at, ...more});
+  await value(
+      'document.querySelector("#loss").scrollIntoView({behavior: "instant", block: "center"})');
+  await pause(300);
+  await mouse('mouseMoved', await middle('#loss .mark-symbol path'));
+  await pause(100);
+  expect(await value('!document.getElementById("tip").hidden'), 'nothing is said of a point');
+  if (!await value('Boolean(document.querySelector("#timeline .figure svg"))')) return;
+  await value('document.querySelector("#timeline").scrollIntoView({behavior: "instant"})');
+  await pause(300);
+  const spans = () => value('document.querySelector("#timeline svg").outerHTML');
+  const at = await middle('#timeline svg .mark-group .mark-rect');
+  const whole = await spans();
+  await mouse('mouseWheel', at, {deltaX: 0, deltaY: -300});
+  await pause(150);
+  const near = await spans();
+  expect(whole !== near, 'the wheel does not zoom the timeline');
+  await mouse('mousePressed', at, {button: 'left', clickCount: 1});
+  await mouse('mouseMoved', {x: at.x - 60, y: at.y}, {button: 'left'});
+  await mouse('mouseReleased', {x: at.x - 60, y: at.y}, {button: 'left', clickCount: 1});
+  await pause(150);
+  expect(near !== await spans(), 'the timeline cannot be dragged');
+}
+
 async function themes() {
   const paper = () => value('getComputedStyle(document.body).backgroundColor');
   await value('document.querySelector("[data-mode=dark]").click()');
@@ -248,6 +276,7 @@ async function themes() {
   await everyFigureHasMarks();
   await keysWork();
   await timelineMoves();
+  await mouseWorks();
   await themes();
   await picture('light', 1280, 900, false);
   await picture('dark', 1280, 900, true);

@@ -86,10 +86,8 @@ class FigureOnPage {
     if (!this.stale) return;
     this.stale = false;
     const {data, specs, palette, chosen, metric} = this.page;
-    const usual = this.page.cells.length > mostBars &&
-        ['step-time', 'bytes', 'volume'].includes(this.figure.name);
-    const cells = usual && !this.all ? this.page.cells.slice(0, mostBars) : this.page.cells;
-    const table = this.figure.table(data, cells, chosen, metric);
+    const view = {chosen, metric, most: this.all ? undefined : mostBars};
+    const table = this.figure.table(data, this.page.cells, view);
     const why = table.empty || (table.lines.length ? '' : 'no cell in view ended well');
     if (this.view) this.view.finalize();
     this.view = null;
@@ -98,7 +96,7 @@ class FigureOnPage {
     this.heading.textContent = table.title || this.figure.title;
     this.data.hidden = Boolean(why);
     this.fillTable();
-    this.offerAll(usual);
+    this.offerAll(table.lines.length);
     if (why) {
       this.place.replaceChildren(element('p', {className: 'empty'}, `Nothing to draw: ${why}.`));
       return;
@@ -118,17 +116,16 @@ class FigureOnPage {
                     .run();
   }
 
-  offerAll(usual) {
+  offerAll(drawn) {
     if (!['step-time', 'bytes', 'volume'].includes(this.figure.name)) return;
-    const button = element(
-        'button', {type: 'button', className: 'plain'},
-        this.all ? `Show the first ${mostBars} cells` :
-                   `Show all ${this.page.cells.length} cells, not the first ${mostBars}`);
+    const text =
+        this.all ? `Show the first ${mostBars} cells` : `Show all cells, not the first ${mostBars}`;
+    const button = element('button', {type: 'button', className: 'plain'}, text);
     button.addEventListener('click', () => {
       this.all = !this.all;
       this.changed();
     });
-    this.controls.replaceChildren(...(usual ? [button] : []));
+    this.controls.replaceChildren(...(drawn >= mostBars ? [button] : []));
   }
 
   fillTable() {

@@ -17,10 +17,14 @@ class Page {
     this.dark = matchMedia('(prefers-color-scheme: dark)');
     this.dark.addEventListener('change', () => this.colour());
     this.mode = 'auto';
+    this.printing = false;
   }
 
   get palette() { return this.palettes[this.isDark ? 'dark' : 'light']; }
-  get isDark() { return this.mode === 'dark' || (this.mode === 'auto' && this.dark.matches); }
+  // Paper is white.
+  get isDark() {
+    return !this.printing && (this.mode === 'dark' || (this.mode === 'auto' && this.dark.matches));
+  }
   strategyColour(name) {
     return colours(this.palette, this.data).strategy[this.data.strategies.indexOf(name)];
   }
@@ -50,7 +54,15 @@ class Page {
       width = innerWidth;
       this.redraw();
     });
-    addEventListener('beforeprint', () => this.figures.forEach((f) => f.draw()));
+    addEventListener('beforeprint', () => {
+      this.printing = true;
+      this.colour();
+      this.figures.forEach((f) => f.draw());
+    });
+    addEventListener('afterprint', () => {
+      this.printing = false;
+      this.colour();
+    });
   }
 
   // Figures that these runs can never fill are left out, and not shown empty.

@@ -201,7 +201,7 @@ const metrics = {
   volume:
       {words: 'volume a step', of: (c) => c.volume_bytes.measured, unit: byteUnit, text: bytesText},
 };
-function history(data, cells, chosen, metricName = 'step') {
+function history(data, cells, {metric: metricName = 'step'} = {}) {
   const shown = measured(cells), metric = metrics[metricName], keys = varying(shown);
   const unit = metric.unit(Math.max(0, ...shown.map(metric.of)));
   const labels =

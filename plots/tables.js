@@ -41,8 +41,9 @@ function cellName(cell, keys, manyRuns) {
 const manyRuns = (cells) => new Set(cells.map((c) => c.run)).size > 1;
 
 // Rows of a figure of bars: cells under headings of what they have in common; where that would be
-// a heading for every cell, the cell's name says it.
-function barRows(data, cells) {
+// a heading for every cell, the cell's name says it. view.most: so many cells and no more.
+function barRows(data, all, view = {}) {
+  const cells = all.slice(0, view.most);
   const keys = varying(cells), runs = manyRuns(cells);
   const groups = new Map();
   for (const cell of cells) {
@@ -90,8 +91,8 @@ const hatches = (rows, lengthOf, unit) => rowCells(rows).flatMap(
     ({key, cell}) => holding(cell).map(
         (c) => ({key, x1: lengthOf(cell) / unit.scale, fill: `url(#hatch-${c.hatch})`})));
 
-function stepTime(data, cells) {
-  const rows = barRows(data, measured(cells)), shown = rowCells(rows);
+function stepTime(data, cells, view) {
+  const rows = barRows(data, measured(cells), view), shown = rowCells(rows);
   const unit = timeUnit(Math.max(0, ...shown.map((r) => r.cell.step_ns)));
   const parts = stacked(rows, partNames, (c, p) => c.parts_ns[p], unit, timeText);
   return {
@@ -130,8 +131,8 @@ function stepTime(data, cells) {
   };
 }
 
-function bytesHeld(data, cells) {
-  const rows = barRows(data, measured(cells)), shown = rowCells(rows);
+function bytesHeld(data, cells, view) {
+  const rows = barRows(data, measured(cells), view), shown = rowCells(rows);
   const held = (cell, tag, key) => (cell.held_bytes.find((h) => h.tag === tag) || {})[key] || 0;
   const total = (cell, key) => tagNames.reduce((sum, tag) => sum + held(cell, tag, key), 0);
   const unit = byteUnit(
@@ -167,8 +168,9 @@ function bytesHeld(data, cells) {
   };
 }
 
-function volume(data, cells) {
-  const rows = barRows(data, measured(cells).filter((c) => c.volume_bytes.measured > 0));
+function volume(data, cells, view) {
+  const sending = measured(cells).filter((c) => c.volume_bytes.measured > 0);
+  const rows = barRows(data, sending, view);
   const shown = rowCells(rows);
   const of = (cell, verb) =>
       cell.traffic_bytes.filter((t) => t.verb === verb).reduce((sum, t) => sum + t.measured, 0);

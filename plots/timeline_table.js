@@ -2,7 +2,7 @@
 // bench/report_timeline.cpp writes it.
 'use strict';
 
-function timeline(data, cells, chosen) {
+function timeline(data, cells, {chosen} = {}) {
   const cell = chosen && chosen.timeline ? chosen : cells.find((c) => c.timeline);
   if (!cell || (chosen && !chosen.timeline))
     return {
