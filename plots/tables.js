@@ -120,7 +120,8 @@ function stepTime(data, cells, view) {
     },
     signals: {unit: unit.name, names: rowNames(rows), shown: present(partNames, parts)},
     height: rows.length * rowHeight,
-    note: circumstanceNote(shown.map((r) => r.cell)),
+    note: `Outlined below a bar: hidden communication. Thin line: over all rounds. ${
+        circumstanceNote(shown.map((r) => r.cell))}`,
     columns: ['cell', `step, ${unit.name}`, 'low', 'high', ...partNames, 'hidden'],
     lines: shown.map(
         ({cell}) =>

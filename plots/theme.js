@@ -8,8 +8,8 @@ const figureList = [
     title: 'Where the time of a step goes',
     table: stepTime,
     about:
-        'The median round’s median step on its slowest rank; the parts add up. Outlined below: ' +
-        'communication hidden beside compute, so no part of the sum. Thin line: over all rounds.'
+        'The median round’s median step on its slowest rank: the parts add up. Communication that ' +
+        'was hidden beside compute is no part of the sum.'
   },
   {
     name: 'bytes',
