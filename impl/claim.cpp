@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <set>
 
@@ -38,14 +39,18 @@ void Claim::call(Verb verb, DType t, double elements, double times) {
                            : elements * size * (n - 1) / n * (verb == Verb::all_reduce ? 2 : 1));
 }
 
-void Claim::each(std::span<const int> segments, Verb verb, DType t, double times) {
-  for (int s : segments) call(verb, t, layout_.elements(s, Form::whole), times);
+void Claim::each(const Segments& segments, Verb verb, DType t, double times) {
+  layout_.each_alike(segments, [&](const Segment& s, int count) {
+    call(verb, t, layout_.elements(s, Form::whole), times * count);
+  });
 }
 
 void Claim::staging(const Precision& p) {
   if (p.gradient == p.wire) return;
   double largest = 0;
-  for (int s : layout_.trainable()) largest = std::max(largest, layout_.elements(s, Form::whole));
+  layout_.each_alike(layout_.trainable(), [&](const Segment& s, int) {
+    largest = std::max(largest, layout_.elements(s, Form::whole));
+  });
   hold(Tag::staging, p.wire, largest);
 }
 
@@ -86,13 +91,15 @@ void Claim::gathered(const Options& o) {
 void Claim::resident(const Precision& p) {
   if (layout_.kept_whole() == 0) return;
   double rest = 0;
-  for (int s = 0; s < layout_.segments(); ++s) {
-    if (!layout_[s].resident) continue;
-    rest += layout_.elements(s, Form::whole) - layout_.elements(s, Form::cut);
+  Segments all;
+  all.add({0, layout_.segments() - 1});
+  layout_.each_alike(all, [&](const Segment& s, int count) {
+    if (!s.resident) return;
+    rest += (layout_.elements(s, Form::whole) - layout_.elements(s, Form::cut)) * count;
     // The textbook's gathers count every parameter already.
-    if (layout_[s].trainable && !layout_.is_textbook())
-      call(Verb::all_gather, p.parameter, layout_.elements(s, Form::whole));
-  }
+    if (s.trainable && !layout_.is_textbook())
+      call(Verb::all_gather, p.parameter, layout_.elements(s, Form::whole), count);
+  });
   hold(Tag::parameter, p.parameter, rest, fmt::format(" + {}W(N-1)/N", size_of(p.parameter)));
 }
 
@@ -100,25 +107,31 @@ void Claim::resident(const Precision& p) {
 // after it.
 void Claim::buckets(const Options& o) {
   const auto size = [this](int home) {
+    Segments all;
+    all.add({layout_.home(home).first, layout_.home(home).last});
     double total = 0;
-    for (int s = layout_.home(home).first; s <= layout_.home(home).last; ++s)
-      total += layout_.elements(s, Form::whole);
+    layout_.each_alike(all, [&](const Segment& s, int count) {
+      total += layout_.elements(s, Form::whole) * count;
+    });
     return total;
   };
+  // A home opens with its first trainable segment and closes with its last: its other ones say
+  // nothing more.
   std::set<int> opened;
   std::deque<int> closed;
   double alive = 0, peak = 0;
   for (int u = layout_.units(); u-- > 0;) {
-    for (int s : layout_.used_by(u))
-      if (layout_[s].trainable && opened.insert(layout_[s].home).second)
-        alive += size(layout_[s].home);
+    layout_.each_alike(layout_.used_by(u), [&](const Segment& s, int) {
+      if (s.trainable && opened.insert(s.home).second) alive += size(s.home);
+    });
     peak = std::max(peak, alive);
-    for (int s : layout_.completed_by(u)) {
-      if (s != layout_.home(layout_[s].home).last) continue;
-      closed.push_back(layout_[s].home);
+    std::set<int> ended;
+    layout_.each_alike(layout_.completed_by(u), [&](const Segment& s, int) {
+      if (!ended.insert(s.home).second) return;
+      closed.push_back(s.home);
       for (; static_cast<int>(closed.size()) >= o.buckets; closed.pop_front())
         alive -= size(closed.front());
-    }
+    });
   }
   hold(Tag::bucket, o.precision.gradient, peak);
 }

@@ -29,7 +29,7 @@ class Claim {
   void hold(Tag, DType, Form, Which);  // a model state over the whole layout
   void adam(const Precision&, Form);
   void call(Verb, DType, double elements, double times = 1);
-  void each(std::span<const int> segments, Verb, DType, double times = 1);
+  void each(const Segments&, Verb, DType, double times = 1);
   void staging(const Precision&);  // the cast on the way, where the wire type is another
   void gathered(const Options&);   // ZeRO-3: weights that come and go
   // ZeRO-3: small parameters that are whole though the form is cut, W elements of them; gathered

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "impl/passes.hpp"
 
@@ -61,32 +62,60 @@ class Layout::Builder {
     // One unit's parameters may be split at the bucket size; several units travel together.
     const std::size_t piece =
         bucket && earliest == latest ? std::max(grain, bucket / grain * grain) : at;
-    Home h{0, l_.segments(), l_.segments() - 1};
-    for (std::size_t begin = 0; begin < at || h.last < h.first; begin += piece) {
-      const std::size_t end = std::min(at, begin + piece), padded = round_up(end - begin, grain);
-      Segment s{real(open, begin, end),
-                padded / index(l_.ranks_),
-                home,
-                {begin, padded},
-                (k & 1) == 0 && padded > 0,
-                (k & 2) != 0,
-                earliest};
-      if (s.trainable) l_.trainable_.push_back(l_.segments());
-      h.last = l_.segments();
-      h.size = begin + padded;
-      l_.segments_.push_back(s);
-    }
-    l_.homes_.push_back(h);
+    l_.homes_.push_back({0, l_.segments(), l_.segments() - 1});
+    const Segment of{.home = home,
+                     .in_home = {},
+                     .trainable = (k & 1) == 0 && at > 0,
+                     .resident = (k & 2) != 0,
+                     .first_use = earliest};
+    cut(of, at, std::max<std::size_t>(piece, 1), padding(open, piece));
   }
 
-  std::size_t real(const Open& open, std::size_t begin, std::size_t end) const {
-    std::size_t total = 0;
+  // By piece of its home, elements that stand between parameters; pieces without any are not named.
+  std::map<std::size_t, std::size_t> padding(const Open& open, std::size_t piece) const {
+    std::map<std::size_t, std::size_t> out;
     for (int p : open.parameters) {
-      const std::size_t from = std::max(begin, l_.places_[index(p)].begin);
-      const std::size_t to = std::min(end, l_.places_[index(p)].begin + l_.sizes_[index(p)]);
-      if (to > from) total += to - from;
+      const std::size_t size = l_.sizes_[index(p)], end = l_.places_[index(p)].begin + size;
+      // A piece ends on a multiple of 8, so that what rounds a parameter up lies in one.
+      if (size % align) out[end / piece] += round_up(size, align) - size;
     }
-    return total;
+    return out;
+  }
+
+  // Cuts `size` elements of the last home into pieces; only those with padding in them and the last
+  // one differ from the others.
+  void cut(const Segment& of, std::size_t size, std::size_t piece,
+           const std::map<std::size_t, std::size_t>& padding) {
+    const std::size_t last = size == 0 ? 0 : (size - 1) / piece;
+    std::size_t at = 0;
+    const auto alike_up_to = [&](std::size_t end) {
+      if (end > at) add_run(of, at * piece, end - at, piece, 0);
+      at = end;
+    };
+    for (const auto& [number, without] : padding) {
+      if (number == last) break;
+      alike_up_to(number);
+      add_run(of, at++ * piece, 1, piece, without);
+    }
+    alike_up_to(last);
+    const auto rest = padding.find(last);
+    add_run(of, last * piece, 1, size - last * piece, rest == padding.end() ? 0 : rest->second);
+  }
+
+  // count pieces of `size` elements each, of which `without` are padding between parameters.
+  void add_run(Segment s, std::size_t begin, std::size_t count, std::size_t size,
+               std::size_t without) {
+    const std::size_t padded = round_up(size, align * index(l_.ranks_));
+    const int first = l_.segments_, last = first + static_cast<int>(count) - 1;
+    s.real = size - without;
+    s.cut = padded / index(l_.ranks_);
+    s.in_home = {begin, padded};
+    l_.runs_.push_back({first, static_cast<int>(count), s});
+    l_.segments_ = last + 1;
+    l_.homes_.back().last = last;
+    l_.homes_.back().size = begin + padded * count;
+    if (s.trainable) l_.trainable_.add({first, last});
+    if (s.trainable) l_.completed_[index(s.first_use)].add({first, last});
   }
 
   Layout& l_;
@@ -118,31 +147,42 @@ Layout::Layout(const Architecture& a, const Options& o, int ranks, int rank, boo
       const int h = place(p).home;
       if (seen[static_cast<std::size_t>(h)]) continue;
       seen[static_cast<std::size_t>(h)] = true;
-      for (int s = home(h).first; s <= home(h).last; ++s)
-        if ((*this)[s].cut > 0) used_[u].push_back(s);  // what is empty is nowhere waited for
+      // What is empty is nowhere waited for.
+      if (home(h).size > 0) used_[u].add({home(h).first, home(h).last});
     }
   }
   for (const Passes& p : passes_of(a, o)) reads_behind_.push_back(p.reads_behind);
-  for (int s : trainable_) completed_[static_cast<std::size_t>((*this)[s].first_use)].push_back(s);
 }
 
-double Layout::elements(int s, Form form) const {
-  const Segment& g = (*this)[s];
+std::size_t Layout::run_of(int s) const {
+  const auto behind = std::upper_bound(runs_.begin(), runs_.end(), s,
+                                       [](int number, const Run& r) { return number < r.first; });
+  return static_cast<std::size_t>(behind - runs_.begin()) - 1;
+}
+
+Segment Layout::operator[](int s) const {
+  const Run& run = runs_[run_of(s)];
+  Segment out = run.segment;
+  out.in_home.begin += static_cast<std::size_t>(s - run.first) * out.in_home.size;
+  return out;
+}
+
+double Layout::elements(const Segment& g, Form form) const {
   const double whole = ideal_ ? static_cast<double>(g.real) : static_cast<double>(g.cut) * ranks_;
   return form == Form::whole ? whole : whole / ranks_;
 }
 
 double Layout::elements(Form form, Which which) const {
   double total = 0;
-  for (int s = 0; s < segments(); ++s)
-    if (which == Which::all || (*this)[s].trainable) total += elements(s, form);
+  for (const Run& r : runs_)
+    if (which == Which::all || r.segment.trainable) total += elements(r.segment, form) * r.count;
   return total;
 }
 
 std::size_t Layout::kept_whole() const {
   std::size_t total = 0;
-  for (const Segment& s : segments_)
-    if (s.resident) total += s.real;
+  for (const Run& r : runs_)
+    if (r.segment.resident) total += r.segment.real * static_cast<std::size_t>(r.count);
   return total;
 }
 

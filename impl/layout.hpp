@@ -5,11 +5,10 @@
 // one unit's; all trainable or all frozen, all resident or all cut. Consecutive segments share a
 // home, one allocation. Parameters start on multiples of 8 elements, segments inside a home end on
 // multiples of 8N: only a home's end is padded for N.
-#include <span>
-#include <vector>
 
 #include "impl/architecture.hpp"
 #include "impl/options.hpp"
+#include "impl/segments.hpp"
 
 namespace shardmark {
 
@@ -51,49 +50,68 @@ class Layout {
   int ranks() const { return ranks_; }
   int rank() const { return rank_; }
   int units() const { return static_cast<int>(used_.size()); }
-  int segments() const { return static_cast<int>(segments_.size()); }
+  int segments() const { return segments_; }
   int homes() const { return static_cast<int>(homes_.size()); }
   int parameters() const { return static_cast<int>(places_.size()); }
-  const Segment& operator[](int s) const { return segments_[static_cast<std::size_t>(s)]; }
+  Segment operator[](int s) const;
   const Home& home(int h) const { return homes_[static_cast<std::size_t>(h)]; }
   const Place& place(int p) const { return places_[static_cast<std::size_t>(p)]; }
   std::size_t parameter_size(int p) const { return sizes_[static_cast<std::size_t>(p)]; }
 
   Range owned(int s, int rank) const {  // inside its home
-    const Segment& g = (*this)[s];
+    const Segment g = (*this)[s];
     return {g.in_home.begin + static_cast<std::size_t>(rank) * g.cut, g.cut};
   }
   Range owned(int s) const { return owned(s, rank_); }
-  std::span<const int> used_by(int u) const {
+  const Segments& used_by(int u) const {
     return used_[static_cast<std::size_t>(u)];
   }  // segments of unit u
   // A micro-batch visits its units forward, then backward: visit v is unit v, then 2 units - 1 - v.
   int visits() const { return 2 * units(); }
   int unit_of(int visit) const { return visit < units() ? visit : visits() - 1 - visit; }
   // Segments that a visit reads; none where a unit's backward reads no weights.
-  std::span<const int> read_by(int visit) const {
+  const Segments& read_by(int visit) const {
     const int u = unit_of(visit);
-    return visit < units() || reads_behind_[static_cast<std::size_t>(u)] ? used_by(u)
-                                                                         : std::span<const int>();
+    return visit < units() || reads_behind_[static_cast<std::size_t>(u)] ? used_by(u) : nothing_;
   }
   // Segments whose gradient is final after the backward of unit u.
-  std::span<const int> completed_by(int u) const { return completed_[static_cast<std::size_t>(u)]; }
-  std::span<const int> trainable() const { return trainable_; }
+  const Segments& completed_by(int u) const { return completed_[static_cast<std::size_t>(u)]; }
+  const Segments& trainable() const { return trainable_; }
+  // Calls see(segment, count) for stretches of segments that are alike but for their places: the
+  // first of them, and how many.
+  template <class See>
+  void each_alike(const Segments& all, See see) const {
+    for (Segments::Stretch s : all.stretches())
+      for (std::size_t at = run_of(s.first); s.first <= s.last; ++at) {
+        const int last = std::min(s.last, runs_[at].first + runs_[at].count - 1);
+        see((*this)[s.first], last - s.first + 1);
+        s.first = last + 1;
+      }
+  }
 
   // For claims: elements, padding included unless textbook().
-  double elements(int s, Form) const;
+  double elements(const Segment&, Form) const;
+  double elements(int s, Form f) const { return elements((*this)[s], f); }
   double elements(Form, Which) const;
   std::size_t kept_whole() const;  // W: parameter elements that are resident
-  bool all_trainable() const { return trainable_.size() == segments_.size(); }
+  bool all_trainable() const { return trainable_.size() == static_cast<std::size_t>(segments_); }
 
  private:
   class Builder;
-  std::vector<Segment> segments_;
+  // Consecutive segments of one home that are alike; the first of them.
+  struct Run {
+    int first = 0, count = 0;
+    Segment segment;
+  };
+  std::size_t run_of(int s) const;
+
+  std::vector<Run> runs_;
+  int segments_ = 0;
   std::vector<Home> homes_;
   std::vector<Place> places_;
   std::vector<std::size_t> sizes_;
-  std::vector<std::vector<int>> used_, completed_;
-  std::vector<int> trainable_;
+  std::vector<Segments> used_, completed_;
+  Segments trainable_, nothing_;
   std::vector<bool> reads_behind_;  // by unit
   int ranks_ = 1, rank_ = 0;
   bool ideal_ = false;

@@ -40,6 +40,20 @@ void expect_consistent(const Architecture& a, const Layout& l) {
     EXPECT_EQ(at, l.home(h).size);
   }
   EXPECT_EQ(real, a.parameter_count());
+  // What is said to be alike is, one after another.
+  Segments all;
+  all.add({0, l.segments() - 1});
+  int next = 0;
+  l.each_alike(all, [&](const Segment& first, int count) {
+    for (int s = next; s < next + count; ++s) {
+      EXPECT_EQ(l[s].cut, first.cut);
+      EXPECT_EQ(l[s].real, first.real);
+      EXPECT_EQ(l[s].home, first.home);
+      EXPECT_EQ(l[s].trainable, first.trainable);
+    }
+    next += count;
+  });
+  EXPECT_EQ(next, l.segments());
   for (int p = 0; p < l.parameters(); ++p) {
     EXPECT_EQ(l.place(p).begin % Layout::align, 0u);
     EXPECT_LE(l.place(p).begin + l.parameter_size(p), l.home(l.place(p).home).size);
@@ -67,7 +81,7 @@ TEST(Layout, LetsSmallUnitsTravelTogether) {
   EXPECT_EQ(l[0].first_use, 0);
   EXPECT_EQ(l.completed_by(0).size(), 1u);
   EXPECT_TRUE(l.completed_by(1).empty());
-  EXPECT_EQ(l.used_by(1)[0], 0);
+  EXPECT_EQ(*l.used_by(1).begin(), 0);
   expect_consistent(a, l);
 }
 
@@ -89,7 +103,7 @@ TEST(Layout, ATiedParameterIsStoredOnceAndFinalAfterItsFirstUnit) {
   a.units[2].uses = {0};
   const Layout l(a, {}, 2, 0, true);
   EXPECT_EQ(l.segments(), 2);
-  EXPECT_EQ(l.used_by(2)[0], l.used_by(0)[0]);
+  EXPECT_EQ(*l.used_by(2).begin(), *l.used_by(0).begin());
   EXPECT_TRUE(l.completed_by(2).empty());
   EXPECT_EQ(l.completed_by(0).size(), 1u);
 }
@@ -102,6 +116,25 @@ TEST(Layout, FrozenParametersHaveHomesOfTheirOwn) {
   EXPECT_EQ(l.segments(), 2);
   EXPECT_EQ(l.trainable().size(), 1u);
   EXPECT_EQ(l.textbook().elements(Form::whole, Which::trainable), 16);
+}
+
+// Pieces of 16: the first parameter ends 3 elements into the second piece and is followed by 5 of
+// padding; the others hold none.
+TEST(Layout, OnlyPiecesWithPaddingInThemDiffer) {
+  const Architecture a = units({{19, 1'000'000}});
+  const Layout l(a, bucket(16), 2, 0, false);
+  ASSERT_EQ(l.segments(), 62'502);
+  EXPECT_EQ(l[0].real, 16u);
+  EXPECT_EQ(l[1].real, 11u);
+  EXPECT_EQ(l[2].real, 16u);
+  EXPECT_EQ(l[62'501].real, 8u);
+  EXPECT_EQ(l[62'501].in_home.begin, 1'000'016u);
+  EXPECT_EQ(l[62'501].in_home.size, 16u);
+  EXPECT_EQ(l.elements(Form::whole, Which::all), 1'000'032);
+  EXPECT_EQ(l.textbook().elements(Form::whole, Which::all), 1'000'019);
+  int stretches = 0;
+  l.each_alike(l.trainable(), [&](const Segment&, int) { ++stretches; });
+  EXPECT_EQ(stretches, 4);
 }
 
 TEST(Layout, OddShapesAreLegal) {

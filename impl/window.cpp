@@ -24,7 +24,7 @@ bool Window::open(int s) {
   return true;
 }
 
-void Window::open_clear(std::span<const int> segments) {
+void Window::open_clear(const Segments& segments) {
   for (int s : segments) {
     if (!layout_[s].trainable || slot(s).users) continue;
     const Home& h = layout_.home(layout_[s].home);

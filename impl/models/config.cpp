@@ -2,78 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <tuple>
 
-#include "impl/models/config_keys.hpp"
+#include "impl/models/families.hpp"
 #include "impl/models/figures.hpp"
 #include "impl/models/forms.hpp"
 
 namespace shardmark {
 namespace {
 
-struct Family {
-  const char *name, *architecture;
-};
-constexpr std::array<Family, 4> families{{{"gpt2", "GPT2LMHeadModel"},
-                                          {"llama", "LlamaForCausalLM"},
-                                          {"mistral", "MistralForCausalLM"},
-                                          {"qwen2", "Qwen2ForCausalLM"}}};
-
-const Family* of_architecture(const std::string& name) {
-  for (const Family& f : families)
-    if (f.architecture == name) return &f;
-  return nullptr;
-}
-
-// Beside a model type: another family's name, or what is not a language model, would be trained as
-// something else than it is.
-void fits_architecture(const ConfigKeys& c, const std::string& family) {
-  const std::vector<std::string> given = c.words("architectures");
-  if (given.empty()) return;
-  const Family* named = of_architecture(given.front());
-  if (named && family != named->name)
-    c.refuse("model_type",
-             fmt::format("\"architectures\" names {}, which is of {}", given.front(), named->name));
-  if (!named && !given.front().ends_with("ForCausalLM") && !given.front().ends_with("LMHeadModel"))
-    c.refuse_all(
-        fmt::format("\"architectures\" names {}, but with \"model_type\" {} only a "
-                    "language model (...ForCausalLM, ...LMHeadModel) is trained here",
-                    given.front(), family));
-}
-
-std::string family_of(const ConfigKeys& c) {
-  std::vector<std::string> known;
-  std::string architectures;
-  for (const Family& f : families) {
-    known.emplace_back(f.name);
-    architectures += (architectures.empty() ? "" : ", ") + std::string(f.architecture);
-  }
-  if (!c.has("model_type") && c.has("architectures")) {
-    const std::vector<std::string> given = c.words("architectures");
-    const Family* only = given.size() == 1 ? of_architecture(given.front()) : nullptr;
-    if (!only)
-      c.refuse_all(fmt::format("\"architectures\" names {}, but may hold one of {}",
-                               given.empty() ? "nothing" : given.front(), architectures));
-    return only->name;
-  }
-  const std::string family = c.word("model_type", known, "");
-  fits_architecture(c, family);
-  return family;
-}
-
 // What is not here, and would be trained as something else if it were passed over.
 void off(const ConfigKeys& c, std::initializer_list<const char*> keys) {
   for (const char* key : keys)
     if (c.flag(key, false)) c.refuse(key, "only false is known");
-}
-
-// Each would hold other parameters than those of one dense layer.
-void dense_and_whole(const ConfigKeys& c) {
-  for (const char* key : {"num_local_experts", "num_experts"})
-    if (c.has(key)) c.refuse(key, "experts are not trained here: it must not be there");
-  if (c.has("quantization_config"))
-    c.refuse("quantization_config", "quantized weights are not trained here");
 }
 
 GptShape gpt2(const ConfigKeys& c) {
@@ -82,11 +23,11 @@ GptShape gpt2(const ConfigKeys& c) {
   s.heads = c.whole("n_head", "heads");
   if (s.width % s.heads != 0)
     c.refuse("n_embd", fmt::format("must be a multiple of n_head, {}", s.heads));
-  s.inner = c.whole("n_inner", "inner", 4 * s.width);
+  s.inner = c.whole("n_inner", "inner", 4 * s.width, "4 times n_embd");
   s.vocabulary = c.whole("vocab_size", "vocabulary"),
   s.positions = c.whole("n_positions", "positions");
   s.epsilon = static_cast<float>(c.real_or("layer_norm_epsilon", "epsilon", 1e-5));
-  s.tied = c.flag("tie_word_embeddings", true);
+  s.tied = c.flag("tie_word_embeddings", true, "as GPT2Config has it");
   c.word("activation_function", {"gelu_new", "gelu_pytorch_tanh"}, "gelu_new");
   off(c, {"scale_attn_by_inverse_layer_idx", "reorder_and_upcast_attn", "add_cross_attention"});
   if (!c.flag("scale_attn_weights", true)) c.refuse("scale_attn_weights", "only true is known");
@@ -147,8 +88,9 @@ void read_heads(const ConfigKeys& c, const std::string& family, LlamaShape& s) {
   s.heads = c.whole("num_attention_heads", "heads");
   // Llama's own default is one for each head; the other families' defaults are figures of one
   // model, which a file that leaves them out hardly means.
-  s.kv_heads = family == "llama" ? c.whole("num_key_value_heads", "kv_heads", s.heads)
-                                 : c.whole("num_key_value_heads", "kv_heads");
+  s.kv_heads = family == "llama"
+                   ? c.whole("num_key_value_heads", "kv_heads", s.heads, "as num_attention_heads")
+                   : c.whole("num_key_value_heads", "kv_heads");
   if (s.heads % s.kv_heads != 0)
     c.refuse("num_key_value_heads", fmt::format("must divide num_attention_heads, {}", s.heads));
   if (c.has("head_dim")) {
@@ -177,7 +119,7 @@ LlamaShape llama(const ConfigKeys& c, const std::string& family) {
   s.vocabulary = c.whole("vocab_size", "vocabulary");
   s.positions = c.whole("max_position_embeddings", "positions");
   s.epsilon = static_cast<float>(c.real_or("rms_norm_eps", "epsilon", 1e-6));
-  s.tied = c.flag("tie_word_embeddings", false);
+  s.tied = c.flag("tie_word_embeddings", false, "as its config class has it");
   if (family == "llama") {
     s.qkv_bias = s.o_bias = c.flag("attention_bias", false);
     s.mlp_bias = c.flag("mlp_bias", false);
@@ -193,10 +135,8 @@ LlamaShape llama(const ConfigKeys& c, const std::string& family) {
 
 bool is_config(const std::string& model) { return model.ends_with(".json"); }
 
-std::string form_of_config(const std::string& json_text, const std::string& file, bool bytes) {
-  const ConfigKeys c(json_text, file);
-  const std::string family = family_of(c);
-  dense_and_whole(c);
+std::string form_of_keys(const ConfigKeys& c, const std::string& family, bool bytes) {
+  refuse_experts(c, "experts are not trained here");
   const auto form = [&](auto shape) {
     if (bytes) shape.vocabulary = vocabulary;
     if (const double count = parameters_of(shape); count > most_parameters)
@@ -208,6 +148,14 @@ std::string form_of_config(const std::string& json_text, const std::string& file
     return form_of(shape);
   };
   return family == "gpt2" ? form(gpt2(c)) : form(llama(c, family));
+}
+
+std::string form_of_config(const std::string& json_text, const std::string& file, bool bytes) {
+  const ConfigKeys c(json_text, file);
+  const std::string family = family_of(c, Purpose::train);
+  if (c.has("quantization_config"))
+    c.refuse("quantization_config", "quantized weights are not trained here");
+  return form_of_keys(c, family, bytes);
 }
 
 }  // namespace shardmark

@@ -26,9 +26,9 @@ const Wrong contradictory[] = {
      "of "
      "them"},
     {"llama", "vocab_size", "300, \"vocab_size\": 400",
-     "\"vocab_size\" is there twice, but may stand once"},
+     "\"vocab_size\" is there twice, but may stand once: again in line 1, column 193"},
     {"llama", "rope_scaling", "{\"factor\": 2, \"factor\": 3}",
-     "\"factor\" is there twice, but may stand once"},
+     "\"factor\" is there twice, but may stand once: again in line 1, column 204"},
 };
 
 TEST(Config, RefusesWhatContradictsItself) {

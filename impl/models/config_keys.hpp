@@ -12,15 +12,25 @@ namespace shardmark {
 
 class ConfigKeys {
  public:
-  ConfigKeys(const std::string& text, std::string file);
+  // notes: where a default that changes the model is taken for an absent key, a sentence is added.
+  ConfigKeys(const std::string& text, std::string file, std::vector<std::string>* notes = nullptr);
 
   bool has(const std::string& key) const { return find(key) != nullptr; }
+  bool holds(const std::string& key, const char* word) const;
   ConfigKeys below(const std::string& key) const;  // the object that the key holds
+  // Of two names for one thing the one that is there, the first where none is.
+  std::string either(const std::string& key, const std::string& alias) const;
+  void note(const std::string& sentence) const;
 
   // figure: that it becomes (figures.hpp), which has the limits.
   std::size_t whole(const std::string& key, const char* figure) const;
-  std::size_t whole(const std::string& key, const char* figure, std::size_t otherwise) const;
-  bool flag(const std::string& key, bool otherwise) const;
+  // because: why it is `otherwise` where the key is absent, "as num_attention_heads", for a note.
+  std::size_t whole(const std::string& key, const char* figure, std::size_t otherwise,
+                    const char* because = "") const;
+  // The same, of what there may be none of.
+  std::size_t whole_or_none(const std::string& key, const char* figure, std::size_t otherwise,
+                            const char* because = "") const;
+  bool flag(const std::string& key, bool otherwise, const char* because = "") const;
   double real(const std::string& key, const char* figure, double least = 0) const;  // above 0
   double real_or(const std::string& key, const char* figure, double otherwise) const;
   // One of those that are known, "silu, gelu"; an empty `otherwise`: must be there.
@@ -34,12 +44,15 @@ class ConfigKeys {
   [[noreturn]] void refuse(const std::string& key, const std::string& may) const;
 
  private:
-  ConfigKeys(nlohmann::json all, std::string file, std::string path)
-      : all_(std::move(all)), file_(std::move(file)), path_(std::move(path)) {}
+  ConfigKeys(nlohmann::json all, const ConfigKeys& above, std::string path)
+      : all_(std::move(all)), file_(above.file_), path_(std::move(path)), notes_(above.notes_) {}
   const nlohmann::json* find(const std::string& key) const;
 
   nlohmann::json all_;
   std::string file_, path_;  // path: "rope_scaling." in front of its keys
+  std::vector<std::string>* notes_ = nullptr;
 };
+
+std::string joined(const std::vector<std::string>& words);  // "silu, gelu"
 
 }  // namespace shardmark

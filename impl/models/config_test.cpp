@@ -128,8 +128,8 @@ const Wrong wrong[] = {
     {"gpt2", "tie_word_embeddings", "1", "\"tie_word_embeddings\" is 1, but must be true or false"},
     {"gpt2", "layer_norm_epsilon", "0",
      "\"layer_norm_epsilon\" is 0, but must be a number above 0"},
-    {"gpt2", "model_type", "\"mixtral\"",
-     "\"model_type\" is \"mixtral\", but may be gpt2, llama, mistral, qwen2"},
+    {"gpt2", "model_type", "\"mamba\"",
+     "\"model_type\" is \"mamba\", but may be gpt2, llama, mistral, qwen2"},
     {"gpt2", "model_type", "", "\"model_type\" is missing, but may be gpt2, llama, mistral, qwen2"},
     {"llama", "hidden_size", "\"8\"",
      "\"hidden_size\" is \"8\", but must be a whole number from 1 to 1000000"},
@@ -172,10 +172,11 @@ const Wrong wrong[] = {
 TEST(Config, SaysInOneSentenceWhatItWillNotGuess) {
   for (const Wrong& w : wrong)
     EXPECT_EQ(outcome(with(w.family, w.key, w.value)), std::string("c.json: ") + w.sentence);
-  EXPECT_EQ(outcome("{\"n_layer\" 3}"), "c.json is no JSON: it cannot be read from byte 12 on");
+  EXPECT_EQ(outcome("{\"n_layer\" 3}"),
+            "c.json is no JSON: it cannot be read from line 1, column 12 on");
   EXPECT_EQ(outcome("[]"), "c.json holds no JSON object, but a config.json is one");
-  EXPECT_EQ(outcome(R"({"architectures": ["MixtralForCausalLM"]})"),
-            "c.json: \"architectures\" names MixtralForCausalLM, but may hold one of "
+  EXPECT_EQ(outcome(R"({"architectures": ["MambaForCausalLM"]})"),
+            "c.json: \"architectures\" names MambaForCausalLM, but may hold one of "
             "GPT2LMHeadModel, LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM");
 }
 

@@ -50,7 +50,11 @@ class Builder : ArchitectureBuilder {
            {.rows = m, .in = inner, .out = d, .bias = true, .residual = true, .hands_on = true},
            into_residual(s_.layers));
     add_layer_norm(u, m, d);
-    add_attention(u, s_.batch, s_.sequence, s_.heads, s_.heads, s_.head_dim());
+    add_attention(u, {.batch = s_.batch,
+                      .sequence = s_.sequence,
+                      .heads = s_.heads,
+                      .kv_heads = s_.heads,
+                      .head_dim = s_.head_dim()});
     u.handed_on = m * d;
     u.activation = 7 * m * d + 2 * m * inner;
     u.statistics = 4 * m + s_.batch * s_.heads * s_.sequence;

@@ -57,7 +57,11 @@ class Builder : ArchitectureBuilder {
             .hands_on = true},
            into_residual(s_.layers));
     add_rms_norm(u, m, d);
-    add_attention(u, s_.batch, s_.sequence, s_.heads, s_.kv_heads, s_.head_dim);
+    add_attention(u, {.batch = s_.batch,
+                      .sequence = s_.sequence,
+                      .heads = s_.heads,
+                      .kv_heads = s_.kv_heads,
+                      .head_dim = s_.head_dim});
     u.handed_on = m * d;
     u.activation = m * (3 * d + s_.qkv() + s_.attended() + 3 * s_.inner);
     u.statistics = 2 * m + s_.batch * s_.heads * s_.sequence;

@@ -1,5 +1,7 @@
 #include "impl/models/products.hpp"
 
+#include <algorithm>
+
 namespace shardmark {
 
 void add_linear(Unit& u, const LinearShape& l) {
@@ -12,23 +14,22 @@ void add_linear(Unit& u, const LinearShape& l) {
   if (l.input_gradient) u.backward.push_back({.m = l.rows, .n = l.in, .k = l.out, .tb = true});
 }
 
-void add_attention(Unit& u, std::size_t batch, std::size_t sequence, std::size_t heads,
-                   std::size_t kv_heads, std::size_t head_dim) {
-  const double tiles = static_cast<double>(batch * heads) / 2;
+void add_attention(Unit& u, const AttentionShape& s) {
+  const double tiles = static_cast<double>(s.batch * s.heads) * s.share;
+  const std::size_t t = s.sequence, h = s.head_dim, v = s.value_dim > 0 ? s.value_dim : h;
   const auto tile = [&](std::vector<Product>& to, std::size_t n, std::size_t k, bool ta, bool tb) {
-    Product p{.m = sequence, .n = n, .k = k, .ta = ta, .tb = tb};
+    Product p{.m = t, .n = n, .k = k, .ta = ta, .tb = tb};
     p.times = tiles, p.attention = true;
     to.push_back(p);
   };
-  const std::size_t t = sequence, h = head_dim;
-  tile(u.forward, t, h, false, true), tile(u.forward, h, t, false, false);    // q k^T, p v
-  tile(u.backward, h, t, true, false), tile(u.backward, t, h, false, true);   // dv, dp
+  tile(u.forward, t, h, false, true), tile(u.forward, v, t, false, false);    // q k^T, p v
+  tile(u.backward, v, t, true, false), tile(u.backward, t, v, false, true);   // dv, dp
   tile(u.backward, h, t, false, false), tile(u.backward, h, t, true, false);  // dq, dk
-  u.scratch_for.push_back([=](DType type) {
+  u.scratch_for.push_back([s, widest = std::max(h, v)](DType type) {
     AttentionBackward o;
-    o.batch = batch, o.sequence = sequence, o.heads = heads, o.kv_heads = kv_heads;
-    o.head_dim = head_dim;
-    o.qkv = nowhere(batch * sequence * (heads + 2 * kv_heads) * head_dim, type);
+    o.batch = s.batch, o.sequence = s.sequence, o.heads = s.heads, o.kv_heads = s.kv_heads;
+    o.head_dim = widest;
+    o.qkv = nowhere(s.batch * s.sequence * (s.heads + 2 * s.kv_heads) * widest, type);
     return o;
   });
 }

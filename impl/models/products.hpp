@@ -15,9 +15,13 @@ struct LinearShape {
 };
 void add_linear(Unit&, const LinearShape&);
 
-// Causal: half of each product lies above the diagonal. Also says the shape of the op.
-void add_attention(Unit&, std::size_t batch, std::size_t sequence, std::size_t heads,
-                   std::size_t kv_heads, std::size_t head_dim);
+// Also says the shape of the op.
+struct AttentionShape {
+  std::size_t batch = 0, sequence = 0, heads = 0, kv_heads = 0, head_dim = 0;
+  std::size_t value_dim = 0;  // of a value where that is not head_dim
+  double share = 0.5;         // of each product that is not masked; causal: half
+};
+void add_attention(Unit&, const AttentionShape&);
 
 // logits(rows, vocabulary) = x(rows, width) table^T, table stored (vocabulary, width).
 void add_head(Unit&, std::size_t rows, std::size_t width, std::size_t vocabulary, int table);

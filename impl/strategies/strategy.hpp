@@ -64,7 +64,7 @@ class Events {
     for (const Event& x : events_) e = e | x;
     return e;
   }
-  Event of(std::span<const int> segments) const {
+  Event of(const Segments& segments) const {
     Event e = Event::none();
     for (int s : segments) e = e | events_[static_cast<std::size_t>(s)];
     return e;
