@@ -75,6 +75,23 @@ void refuse_extras(const CLI::App& app, const std::string& command,
   throw InputError(fmt::format("\"{}\" stands behind no flag. See {} --help.", first, command));
 }
 
+std::vector<std::string> flags_of(const std::string& command) {
+  if (command == "run") return run_flag_names();
+  if (command == "collectives") return collectives_flag_names();
+  if (command == "compare") return compare_flag_names();
+  if (command == "export") return export_flag_names();
+  if (command == "report") return report_flag_names();
+  return {};
+}
+
+void refuse_all_extras(const CLI::App& app) {
+  for (const CLI::App* sub : app.get_subcommands())
+    refuse_extras(*sub, "shardmark " + sub->get_name(), flags_of(sub->get_name()));
+  std::vector<std::string> known(commands.begin(), commands.end());
+  known.insert(known.end(), {"--help", "--version"});
+  refuse_extras(app, "shardmark", known);
+}
+
 int dispatch(int argc, char** argv, GivenWorld* world) {
   Parsed p;
   CLI::App app{main_text, "shardmark"};
@@ -107,17 +124,7 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
     throw InputError(fmt::format("{}; see shardmark {}--help.", e.what(),
                                  typed.empty() ? "" : typed.front()->get_name() + " "));
   }
-  for (CLI::App* sub : app.get_subcommands())
-    refuse_extras(*sub, "shardmark " + sub->get_name(),
-                  *run           ? run_flag_names()
-                  : *collectives ? collectives_flag_names()
-                  : *compared    ? compare_flag_names()
-                  : *exported    ? export_flag_names()
-                  : *report      ? report_flag_names()
-                                 : std::vector<std::string>{});
-  std::vector<std::string> known(commands.begin(), commands.end());
-  known.insert(known.end(), {"--help", "--version"});
-  refuse_extras(app, "shardmark", known);
+  refuse_all_extras(app);
   if (*cell) return execute_cell(p.cell_file);
   if (*collectives_cell) return execute_collectives_cell(p.cell_file);
   if (*collectives) {

@@ -1,4 +1,4 @@
-// Does `shardmark report`, run for real, write a page that is whole, and refuse what is wrong with a
+// Does `shardmark report`, run for real, write a whole page, and refuse what is wrong with a
 // sentence?
 #include <gtest/gtest.h>
 

@@ -98,6 +98,7 @@ class FigureOnPage {
     this.fillTable();
     this.offerAll(table.lines.length);
     if (why) {
+      this.place.style.minHeight = '0';
       this.place.replaceChildren(element('p', {className: 'empty'}, `Nothing to draw: ${why}.`));
       return;
     }

@@ -120,6 +120,7 @@ function bandwidth(data) {
       if (!row.factor) continue;
       points.push({
         panel,
+        hollow: cell.oversubscribed,
         verb: row.verb,
         by: row.by,
         x: row.bytes,

@@ -7,9 +7,8 @@ const figureList = [
     name: 'step-time',
     title: 'Where the time of a step goes',
     table: stepTime,
-    about:
-        'The median round’s median step on its slowest rank: the parts add up. Communication that ' +
-        'was hidden beside compute is no part of the sum.'
+    about: 'The median round’s median step on its slowest rank: the parts add up. Communication ' +
+        'that was hidden beside compute is no part of the sum.'
   },
   {
     name: 'bytes',
