@@ -166,6 +166,7 @@ async function everyFigureHasMarks() {
     await value(`document.querySelector('#${name} summary').click()`);
     await pause(60);
     const rows = await value(`document.querySelectorAll('#${name} details tbody tr').length`);
+    expect(marks >= rows, `figure ${name} has ${marks} marks for ${rows} rows`);
     expect(rows > 0, `figure ${name} has no rows behind "Show data"`);
     await value(`document.querySelector('#${name} summary').click()`);
   }
