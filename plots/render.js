@@ -14,6 +14,9 @@ function render(data, spec, palettes, name, dark) {
     process.stderr.write(`--figure ${name} has nothing to draw: ${why}.\n`);
     process.exit(3);
   }
+  // Without a browser nothing measures text: as wide as letters are on average.
+  vega.textMetrics.width = (item, words) => 0.58 * (item.fontSize || 11) *
+      Math.max(0, ...[words].flat().map((line) => String(line ?? '').length));
   const look = {width: 880, title: table.title || figure.title, titled: true};
   const ready = prepared(spec, table, data, palette, look);
   ready.padding = 20;

@@ -167,6 +167,9 @@ function prepared(spec, table, data, palette, look) {
     verbs: verbNames,
     phases: [...partNames, 'reduce', 'gather'],
     narrow: look.width < 560,
+    legendColumns: look.width < 560 ? 3 :
+        look.titled                 ? 5 :
+                                      0,
     total: look.width,
     ...table.signals
   };
