@@ -80,6 +80,8 @@ struct Text {
 Text load_text(const std::vector<std::string>& files);
 
 Training training_of(const Cell&, std::vector<std::uint8_t> corpus);
+// The same with patterns of parameter names matched against this architecture.
+Training training_of(const Cell&, std::vector<std::uint8_t> corpus, const Architecture&);
 
 // Throws InputError with a sentence where the cell cannot be trained: unknown names, shapes that do
 // not divide, too little data, a text with bytes beyond the vocabulary. corpus_bytes, largest_byte:

@@ -176,6 +176,13 @@ Text load_text(const std::vector<std::string>& files) {
 }
 
 Training training_of(const Cell& c, std::vector<std::uint8_t> corpus) {
+  if (c.freeze.empty()) return training_of(c, std::move(corpus), Architecture{});
+  return training_of(c, std::move(corpus),
+                     make_architecture(c.model, static_cast<std::size_t>(c.sequence),
+                                       static_cast<std::size_t>(c.batch)));
+}
+
+Training training_of(const Cell& c, std::vector<std::uint8_t> corpus, const Architecture& a) {
   Training t;
   t.model = c.model;
   t.strategy = c.strategy;
@@ -190,8 +197,7 @@ Training training_of(const Cell& c, std::vector<std::uint8_t> corpus) {
   t.comm_timeout_s = c.comm_timeout_s;
   t.options.precision = precision_of(c);
   t.options.recompute = c.recompute == "unit" ? Recompute::unit : Recompute::none;
-  if (!c.freeze.empty())
-    t.options.frozen = frozen_by(c.freeze, make_architecture(c.model, t.sequence, t.batch));
+  if (!c.freeze.empty()) t.options.frozen = frozen_by(c.freeze, a);
   t.options.accumulate = static_cast<int>(c.accumulate);
   t.options.buckets = static_cast<int>(c.buckets);
   t.options.bucket_elements = c.bucket_bytes / size_of(t.options.precision.wire);

@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <new>
 
@@ -21,6 +20,7 @@
 #include "bench/launcher.hpp"
 #include "bench/list.hpp"
 #include "bench/machine.hpp"
+#include "bench/predict_command.hpp"
 #include "bench/report_command.hpp"
 #include "bench/run_cli.hpp"
 #include "bench/text.hpp"
@@ -40,6 +40,7 @@ Start here:
   shardmark run --help   what can be varied
   shardmark collectives  measure the collectives alone
   shardmark compare OLD NEW   what became slower, fatter or different
+  shardmark predict      bytes and volume of what is not here: any N, any known model
   shardmark report RUN   one page of figures
   shardmark list         models and strategies
 Exit codes: 0 all well; 1 a cell failed or a check did not hold; 2 the input is wrong;
@@ -50,16 +51,78 @@ struct Parsed {
   CollectivesArguments collectives;
   CompareArguments compare;
   ExportArguments exported;
+  PredictArguments predict;
   ReportArguments report;
   std::string cell_file;
 };
 
-// Those that people type; what this program starts by itself are hidden ones beside them.
-constexpr std::array<std::string_view, 8> commands = {"run",    "collectives", "compare", "export",
-                                                      "report", "list",        "doctor",  "cell"};
+using Names = std::vector<std::string>;
 
-void refuse_extras(const CLI::App& app, const std::string& command,
-                   const std::vector<std::string>& known) {
+// What follows the program's name.
+struct Command {
+  CLI::App* parser;
+  Names flags;  // that a typo may have meant
+  std::function<int()> run;
+};
+
+// Hidden ones, which this program starts by itself, stand in the group "".
+bool is_shown(const Command& c) { return !c.parser->get_group().empty(); }
+
+std::vector<Command> commands_of(CLI::App& app, Parsed& p, GivenWorld* world) {
+  std::vector<Command> all;
+  const auto add = [&](CLI::App* parser, Names flags, std::function<int()> run) {
+    parser->allow_extras();
+    all.push_back({parser, std::move(flags), std::move(run)});
+    return parser;
+  };
+  CLI::App* run = add_run(app, p.run);
+  add(run, run_flag_names(), [=, &p] {
+    take_run_flags(*run, p.run);
+    return run_command(p.run.run, world);
+  });
+  CLI::App* collectives = add_collectives(app, p.collectives);
+  add(collectives, collectives_flag_names(), [=, &p] {
+    take_collectives_flags(*collectives, p.collectives);
+    return collectives_command(p.collectives);
+  });
+  CLI::App* compared = add_compare(app, p.compare);
+  add(compared, compare_flag_names(), [=, &p] {
+    check_options(*compared);
+    return compare_command(p.compare);
+  });
+  CLI::App* exported = add_export(app, p.exported);
+  add(exported, export_flag_names(), [=, &p] {
+    check_options(*exported);
+    return export_command(p.exported);
+  });
+  CLI::App* predicted = add_predict(app, p.predict);
+  add(predicted, predict_flag_names(), [=, &p] { return predict_command(*predicted, p.predict); });
+  CLI::App* report = add_report(app, p.report);
+  add(report, report_flag_names(), [=, &p] {
+    check_options(*report, {"RUN"});
+    return report_command(p.report);
+  });
+  add(app.add_subcommand("list", "Models, strategies, devices and communicators of this build"), {},
+      list);
+  add(app.add_subcommand("doctor", "What this machine offers, and what should be changed"), {},
+      doctor);
+  const auto cell_file = [&](CLI::App* command, const char* help) {
+    command->add_option("FILE", p.cell_file, help)->required();
+    return command;
+  };
+  add(cell_file(
+          app.add_subcommand(
+              "cell", "Run one cell from a JSON file, in this process; what run does for each"),
+          "the cell, as \"cell\" in a record; -: standard input"),
+      {}, [&p] { return execute_cell(p.cell_file); });
+  add(cell_file(app.add_subcommand("collectives-cell")->group(""), ""), {},
+      [&p] { return execute_collectives_cell(p.cell_file); });
+  return all;
+}
+
+// flags: that a typo may have meant; commands: all names.
+void refuse_extras(const CLI::App& app, const std::string& command, const Names& flags,
+                   const Names& commands) {
   if (app.remaining().empty()) return;
   const std::string first = split(app.remaining().front(), '=').front();
   if (command != "shardmark" &&
@@ -68,28 +131,11 @@ void refuse_extras(const CLI::App& app, const std::string& command,
         "\"{}\" is a second command behind {}; give one command at a time.", first, command));
   if (first.rfind('-', 0) == 0)
     throw InputError(fmt::format("{} has no flag {}{} See {} --help.", command, first,
-                                 suggestion(first, known), command));
+                                 suggestion(first, flags), command));
   if (command == "shardmark")
     throw InputError(fmt::format("there is no command {}{} See shardmark --help.", first,
-                                 suggestion(first, known)));
+                                 suggestion(first, flags)));
   throw InputError(fmt::format("\"{}\" stands behind no flag. See {} --help.", first, command));
-}
-
-std::vector<std::string> flags_of(const std::string& command) {
-  if (command == "run") return run_flag_names();
-  if (command == "collectives") return collectives_flag_names();
-  if (command == "compare") return compare_flag_names();
-  if (command == "export") return export_flag_names();
-  if (command == "report") return report_flag_names();
-  return {};
-}
-
-void refuse_all_extras(const CLI::App& app) {
-  for (const CLI::App* sub : app.get_subcommands())
-    refuse_extras(*sub, "shardmark " + sub->get_name(), flags_of(sub->get_name()));
-  std::vector<std::string> known(commands.begin(), commands.end());
-  known.insert(known.end(), {"--help", "--version"});
-  refuse_extras(app, "shardmark", known);
 }
 
 int dispatch(int argc, char** argv, GivenWorld* world) {
@@ -99,22 +145,10 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
   app.set_version_flag("--version", fmt::format("shardmark {}", version_text()));
   app.allow_extras();
   app.require_subcommand(0, 1);  // a second one comes to refuse_extras
-  CLI::App* run = add_run(app, p.run);
-  CLI::App* collectives = add_collectives(app, p.collectives);
-  CLI::App* compared = add_compare(app, p.compare);
-  CLI::App* exported = add_export(app, p.exported);
-  CLI::App* report = add_report(app, p.report);
-  CLI::App* list_command =
-      app.add_subcommand("list", "Models, strategies, devices and communicators of this build");
-  CLI::App* doctor_command =
-      app.add_subcommand("doctor", "What this machine offers, and what should be changed");
-  CLI::App* cell = app.add_subcommand(
-      "cell", "Run one cell from a JSON file, in this process; what run does for each");
-  cell->add_option("FILE", p.cell_file, "the cell, as \"cell\" in a record; -: standard input")
-      ->required();
-  CLI::App* collectives_cell = app.add_subcommand("collectives-cell")->group("");
-  collectives_cell->add_option("FILE", p.cell_file)->required();
-  for (CLI::App* sub : {list_command, doctor_command, cell, collectives_cell}) sub->allow_extras();
+  const std::vector<Command> commands = commands_of(app, p, world);
+  Names names;
+  for (const Command& c : commands)
+    if (is_shown(c)) names.push_back(c.parser->get_name());
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {
@@ -124,29 +158,15 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
     throw InputError(fmt::format("{}; see shardmark {}--help.", e.what(),
                                  typed.empty() ? "" : typed.front()->get_name() + " "));
   }
-  refuse_all_extras(app);
-  if (*cell) return execute_cell(p.cell_file);
-  if (*collectives_cell) return execute_collectives_cell(p.cell_file);
-  if (*collectives) {
-    take_collectives_flags(*collectives, p.collectives);
-    return collectives_command(p.collectives);
-  }
-  for (CLI::App* sub : {compared, exported})
-    if (*sub) check_options(*sub);
-  if (*compared) return compare_command(p.compare);
-  if (*exported) return export_command(p.exported);
-  if (*report) {
-    check_options(*report, {"RUN"});
-    return report_command(p.report);
-  }
-  if (*list_command) return list();
-  if (*doctor_command) return doctor();
-  if (!*run) {
-    fmt::print("{}", app.help());
-    return 0;
-  }
-  take_run_flags(*run, p.run);
-  return run_command(p.run.run, world);
+  for (const Command& c : commands)
+    if (*c.parser) refuse_extras(*c.parser, "shardmark " + c.parser->get_name(), c.flags, names);
+  Names typos = names;
+  typos.insert(typos.end(), {"--help", "--version"});
+  refuse_extras(app, "shardmark", typos, names);
+  for (const Command& c : commands)
+    if (*c.parser) return c.run();
+  fmt::print("{}", app.help());
+  return 0;
 }
 
 int said(const std::function<int()>& command) {

@@ -79,7 +79,9 @@ std::vector<CellFlag> shape_flags() {
        [](Draft& d, const std::string&, const std::string& v) { d.cell.strategy = v; }},
       {commas, "--ranks", "N",
        "ranks, 1 to 256: threads of one process, or with --comm mpi processes",
-       whole<&Cell::ranks, 1, 256>},
+       [](Draft& d, const std::string& flag, const std::string& value) {
+         d.cell.ranks = whole_number(flag, value, 1, d.predicts ? 100'000 : 256);
+       }},
       {commas, "--threads-per-rank", "N", "threads that each rank computes with",
        whole<&Cell::threads_per_rank, 1, 256>},
       {commas, "--batch", "N", "sequences a rank and micro-step",

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 
 #include "bench/cli_options.hpp"
 
@@ -35,46 +34,6 @@ A suite is a text file, whose name has a / or ends in .suite: a line is flags of
 this command, # starts a comment, and "run: --rounds 3" holds for all of it; flags
 given beside --suite replace its own.)";
 
-// Where the default of a flag is the same for everybody, --help shows it.
-std::string help_of(const CellFlag& flag) {
-  static const std::map<std::string, std::string> defaults = {
-      {"--model", Cell().model},
-      {"--ranks", fmt::to_string(Cell().ranks)},
-      {"--threads-per-rank", fmt::to_string(Cell().threads_per_rank)},
-      {"--batch", fmt::to_string(Cell().batch)},
-      {"--accumulate", fmt::to_string(Cell().accumulate)},
-      {"--sequence", fmt::to_string(Cell().sequence)},
-      {"--steps", fmt::to_string(Cell().steps)},
-      {"--warmup", fmt::to_string(Cell().warmup)},
-      {"--clip", fmt::to_string(Cell().clip)},
-      {"--lr", fmt::to_string(Cell().lr)},
-      {"--seed", fmt::to_string(Cell().seed)},
-      {"--data", "a text of our own"},
-      {"--bucket-mb", fmt::to_string(static_cast<double>(Cell().bucket_bytes) * 1e-6)},
-      {"--buckets", fmt::to_string(Cell().buckets)},
-      {"--overlap", Cell().overlap ? "on" : "off"},
-      {"--comm", Cell().comm + ", under a launcher mpi"},
-      {"--link", Cell().link},
-      {"--prefetch", fmt::to_string(Cell().prefetch)},
-      {"--keep-last", Cell().keep_last ? "on" : "off"},
-      {"--persist-below", fmt::to_string(Cell().persist_below)},
-      {"--precision", Cell().precision},
-      {"--recompute", Cell().recompute},
-      {"--all-reduce", Cell().all_reduce},
-      {"--memory-limit", "none"},
-      {"--timeout", fmt::to_string(Cell().timeout_s)},
-      {"--comm-timeout", fmt::to_string(Cell().comm_timeout_s)}};
-  const auto it = defaults.find(flag.name);
-  return it == defaults.end() ? flag.help : fmt::format("{} [{}]", flag.help, it->second);
-}
-
-bool takes_list(const std::string& name) {
-  const auto& all = cell_flags();
-  return std::any_of(all.begin(), all.end(), [&](const CellFlag& f) {
-    return f.name == name && f.list != CellFlag::List::none;
-  });
-}
-
 }  // namespace
 
 CLI::App* add_run(CLI::App& app, RunTyped& p) {
@@ -83,20 +42,13 @@ CLI::App* add_run(CLI::App& app, RunTyped& p) {
   run->allow_extras();
   // Join: so that a flag that stands twice comes through, and is refused with a sentence of ours.
   const auto add = [&](const char* name, std::string& value, const char* type,
-                       const std::string& help, const char* group = "The run") {
+                       const std::string& help) {
     run->add_option(name, value, help)
         ->type_name(type)
-        ->group(group)
+        ->group("The run")
         ->multi_option_policy(CLI::MultiOptionPolicy::Join);
   };
-  const char* cells = "What a cell is";
-  for (const CellFlag& flag : cell_flags()) {
-    if (std::string_view(flag.name) == "--data") {
-      run->add_option(flag.name, p.data, help_of(flag))->type_name(flag.value)->group(cells);
-    } else {
-      add(flag.name, p.cell[flag.name], flag.value, help_of(flag), *flag.help ? cells : "");
-    }
-  }
+  add_cell_flags(*run, p.cell);
   add("--suite", p.run.suite, "FILE|NAME",
       "a suite's file, or one that the program carries [default]");
   add("--rounds", p.run.rounds, "N", "times that every cell runs [5, or the suite's]");
@@ -113,17 +65,14 @@ CLI::App* add_run(CLI::App& app, RunTyped& p) {
 }
 
 void take_run_flags(const CLI::App& run, RunTyped& p) {
-  check_options(run, {"--data"}, takes_list);
-  for (const auto& [flag, value] : p.cell)
-    if (run.count(flag) > 0) p.run.given[flag] = {value};
-  if (!p.data.empty()) p.run.given["--data"] = p.data;
+  check_options(run, {"--data"}, is_list_of_a_cell);
+  p.run.given = given_of(run, p.cell);
 }
 
 std::vector<std::string> run_flag_names() {
   std::vector<std::string> names = {"--suite",  "--rounds",  "--order-seed", "--out",
                                     "--resume", "--explain", "--help"};
-  for (const CellFlag& flag : cell_flags())
-    if (*flag.help) names.emplace_back(flag.name);
+  for (const std::string& name : cell_flag_names()) names.push_back(name);
   return names;
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 // What can be typed behind `shardmark run`?
-#include <map>
 #include <string>
 #include <vector>
 
+#include "bench/cell_cli.hpp"
 #include "bench/run_command.hpp"
 
 namespace CLI {
@@ -13,8 +13,7 @@ class App;
 namespace shardmark {
 
 struct RunTyped {
-  std::map<std::string, std::string> cell;  // by flag, but for --data
-  std::vector<std::string> data;
+  TypedCell cell;
   RunArguments run;
 };
 

@@ -83,6 +83,7 @@ void resolve_model(const Draft& d, Cell& cell) {
   const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
   cell.vocab = d.vocab.value_or("config");
   cell.config = file.stem() == "config" && !folder.empty() ? folder : file.stem().string();
+  if (d.predicts && !d.vocab) return;
   cell.model = form_of_config(read_whole_file("--model", file), cell.model, cell.vocab == "bytes");
 }
 
@@ -150,11 +151,13 @@ RunFlags run_flags_of(const std::vector<std::string>& all, RunFlags from) {
 
 }  // namespace
 
-std::vector<Cell> cells_of(const Given& given, std::optional<int> world,
-                           std::vector<std::string>* notes) {
+namespace {
+
+std::vector<Cell> cells_from(const Draft& start, const Given& given, std::optional<int> world,
+                             std::vector<std::string>* notes) {
   if (given.count("--batch") && given.count("--global-batch"))
     throw InputError("--batch and --global-batch are both given; give one of them.");
-  std::vector<Draft> drafts(1);
+  std::vector<Draft> drafts(1, start);
   for (const CellFlag& flag : cell_flags()) {
     const auto it = given.find(flag.name);
     if (it == given.end() && std::string_view(flag.name) != "--strategy") continue;
@@ -177,6 +180,19 @@ std::vector<Cell> cells_of(const Given& given, std::optional<int> world,
   for (const Draft& d : drafts) cells.push_back(resolved(d, world));
   leave_out_misfits(cells, notes);
   return cells;
+}
+
+}  // namespace
+
+std::vector<Cell> cells_of(const Given& given, std::optional<int> world,
+                           std::vector<std::string>* notes) {
+  return cells_from({}, given, world, notes);
+}
+
+std::vector<Cell> predicted_cells_of(const Given& given, std::vector<std::string>* notes) {
+  Draft start;
+  start.predicts = true;
+  return cells_from(start, given, std::nullopt, notes);
 }
 
 void validate(const std::vector<Cell>& cells) {

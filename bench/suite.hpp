@@ -17,6 +17,8 @@ namespace shardmark {
 // the form of a model from its config.json.
 struct Draft {
   Cell cell;
+  // Nothing will run: there may be more ranks, and models that cannot be trained here.
+  bool predicts = false;
   std::optional<std::int64_t> global_batch;
   // Where they were asked for.
   std::optional<std::string> comm, collectives, launcher, reduce_dtype, vocab;
@@ -41,6 +43,8 @@ using Given = std::map<std::string, std::vector<std::string>>;
 // combinations that cannot be are left out. Throws InputError.
 std::vector<Cell> cells_of(const Given&, std::optional<int> world = mpi::launched(),
                            std::vector<std::string>* notes = nullptr);
+// Cells that are only predicted: up to 100,000 ranks; a config.json stays the name of its file.
+std::vector<Cell> predicted_cells_of(const Given&, std::vector<std::string>* notes = nullptr);
 
 struct RunFlags {
   std::int64_t rounds = 5;

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "impl/comm/dry.hpp"
+#include "impl/comm/ring.hpp"
 #include "impl/models/registry.hpp"
 #include "impl/rank_run.hpp"
+#include "kernels/cpu/math.hpp"
 
 namespace shardmark {
 namespace {
@@ -24,10 +26,10 @@ class LonelyWorld final : public World {
 
 class DryRank {
  public:
-  DryRank(const Job& job, int rank, DryRates rates)
+  DryRank(const Job& job, int rank, DryOptions device)
       : job_(job),
         options_(job.training.options),
-        device_(job.training.overlap, rates),
+        device_(job.training.overlap, std::move(device)),
         world_(job.training.ranks, rank),
         comm_(device_, job.training.ranks, rank),
         given_{world_, comm_, device_},
@@ -38,6 +40,9 @@ class DryRank {
     model_->scale_loss_by(strategy_->norm().control());
     strategy_->parameters().initialize(job.architecture, t.seed);
     strategy_->optimizer().initialize(job.architecture, t.seed);
+    if (options_.collectives == Collectives::ring)
+      landing_ = device_.memory().alloc(RingCommunicator::landing_bytes(job.training.ranks),
+                                        DType::u8, Tag::workspace, device_.comm());
     device_.drain();
   }
 
@@ -65,15 +70,17 @@ class DryRank {
   Layout layout_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<Strategy> strategy_;
+  Buffer landing_;  // of what a ring receives
 };
 
 }  // namespace
 
-DryReport dry_run(const Training& training, int rank, int steps, DryRates rates) {
-  Training t = training;
-  t.warmup = 0, t.steps = steps, t.counted_steps = 0;
+DryReport dry_run(const Training& t, int rank, int steps, Order order, DryRates rates) {
+  require(steps <= steps_of(t), "a dry run makes no more steps than the run");
   const Job job(t);
-  DryRank run(job, rank, rates);
+  DryRank run(job, rank, {rates, order == Order::checked, [&t](const Op& op) {
+                            return cpu::scratch_bytes(op, t.threads_per_rank);
+                          }});
   DryReport out;
   for (int i = 0; i < steps; ++i) out.steps.push_back(run.step(i));
   out.violations = run.device().violations();

@@ -7,7 +7,7 @@
 namespace shardmark {
 
 struct DryStep {
-  std::map<Held, std::uint64_t> held;  // peaks, as RankReport::held_by_step; scratch counts as none
+  std::map<Held, std::uint64_t> held;  // peaks, as RankReport::held_by_step on the CPU
   std::uint64_t peak_bytes = 0;
   TrafficLedger traffic;
   std::map<Held, std::uint64_t> left_over;  // bucket, gathered, staging, activation behind the step
@@ -19,9 +19,10 @@ struct DryReport {
   Timeline timeline;
 };
 
-// Only what changes bytes, traffic and order is read of the training: no text, no link, no warm-up.
-// Throws InputError where the training cannot be.
-DryReport dry_run(const Training&, int rank, int steps, DryRates = {});
+// The first `steps` of the training's own. Only what changes bytes, traffic and order is read of
+// it: no text, no link. Throws InputError where the training cannot be.
+enum class Order : std::uint8_t { checked, believed };
+DryReport dry_run(const Training&, int rank, int steps, Order = Order::checked, DryRates = {});
 
 // The first access on any of these ranks that is not ordered after a conflicting one; empty: none.
 std::string first_violation(const Training&, std::initializer_list<int> ranks);

@@ -1,6 +1,6 @@
 #pragma once
-// Which segments, in the order in which they were named? Stored as stretches of consecutive numbers, since a model of
-// 1e12 parameters in small buckets has millions of them.
+// Which segments, in the order in which they were named? Stored as stretches of consecutive
+// numbers, since a model of 1e12 parameters in small buckets has millions of them.
 #include <algorithm>
 #include <cstddef>
 #include <iterator>

@@ -102,11 +102,14 @@ Claim claim_of(const StrategyEntry& e, const Layout& l, const Architecture& a, c
 
 }  // namespace
 
-Claims claims_of(const Training& given) {
+Claims claims_of(const Training& t) {
+  return claims_of(t, make_architecture(t.model, t.sequence, t.batch));
+}
+
+Claims claims_of(const Training& given, const Architecture& a) {
   Training t = given;
   t.options.steps = steps_of(t);
   const StrategyEntry& entry = strategy_entry(t.strategy);
-  const Architecture a = make_architecture(t.model, t.sequence, t.batch);
   const Layout layout(a, t.options, t.ranks, 0, entry.by_unit), ideal = layout.textbook();
   const Claim exact = claim_of(entry, layout, a, t), textbook = claim_of(entry, ideal, a, t);
   Claims out;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "impl/architecture.hpp"
 #include "impl/comm/interface.hpp"
 #include "impl/comm/mpi.hpp"
 #include "impl/options.hpp"
@@ -119,5 +120,7 @@ TrainingReport train(const Training&, mpi::Group&);
 
 // The claims alone: milliseconds, no memory.
 Claims claims_of(const Training&);
+// The same of an architecture that need not be one of the registry's: training.model is not read.
+Claims claims_of(const Training&, const Architecture&);
 
 }  // namespace shardmark

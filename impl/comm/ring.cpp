@@ -135,13 +135,9 @@ class RingCommunicator::Pipeline {
   std::uint64_t sent_before_, received_before_;
 };
 
-namespace {
-
-std::size_t landing_bytes(int ranks, const RingOptions& o) {
+std::size_t RingCommunicator::landing_bytes(int ranks, const RingOptions& o) {
   return ranks > 1 ? o.chunk_bytes * o.window : 0;
 }
-
-}  // namespace
 
 RingCommunicator::RingCommunicator(Device& d, World& w, std::unique_ptr<Transport> t, RingOptions o)
     : HostCommunicator(d, w, Collectives::ring), transport_(std::move(t)), options_(o) {

@@ -32,6 +32,7 @@ class RingCommunicator final : public HostCommunicator {
                                             Device&, World&, double timeout_s,
                                             std::int64_t patience_ns);
   // The landing places of chunks that are still to be added.
+  static std::size_t landing_bytes(int ranks, const RingOptions& = {});
   static void claim(Claim&, int ranks, RingOptions = {});
 
  private:

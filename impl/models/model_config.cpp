@@ -12,15 +12,6 @@
 namespace shardmark {
 namespace {
 
-std::size_t embedding_of(const Architecture& a) {
-  constexpr std::array<const char*, 7> tables{{"wte", "wpe", "embed.weight", "positions.weight",
-                                               "types.weight", "head.weight", "head.bias"}};
-  std::size_t total = 0;
-  for (const Parameter& p : a.parameters)
-    if (std::find(tables.begin(), tables.end(), p.name) != tables.end()) total += p.size;
-  return total;
-}
-
 bool has_own_head(const Architecture& a) {
   return std::any_of(a.parameters.begin(), a.parameters.end(),
                      [](const Parameter& p) { return p.name == "head.weight"; });
@@ -89,6 +80,15 @@ void note_the_head(const ConfigKeys& whole, const ModelConfig& m) {
 
 }  // namespace
 
+std::size_t embedding_parameters(const Architecture& a) {
+  constexpr std::array<const char*, 7> tables{{"wte", "wpe", "embed.weight", "positions.weight",
+                                               "types.weight", "head.weight", "head.bias"}};
+  std::size_t total = 0;
+  for (const Parameter& p : a.parameters)
+    if (std::find(tables.begin(), tables.end(), p.name) != tables.end()) total += p.size;
+  return total;
+}
+
 ModelConfig read_model_config(const std::string& json_text, const std::string& file,
                               std::size_t sequence, std::size_t batch) {
   require(sequence > 0 && batch > 0, "a model is read for at least one token of one text");
@@ -99,7 +99,7 @@ ModelConfig read_model_config(const std::string& json_text, const std::string& f
   m.family = inside ? family_inside(whole, c) : family_of(whole, Purpose::predict);
   read_family(c, sequence, batch, m);
   note_the_head(whole, m);
-  m.embedding = embedding_of(m.architecture);
+  m.embedding = embedding_parameters(m.architecture);
   if (inside)
     whole.note("read is \"text_config\": what is there beside the language model is not counted");
   if (whole.has("quantization_config") || c.has("quantization_config")) {

@@ -22,6 +22,9 @@ struct ModelConfig {
       notes;  // a sentence each: which defaults were taken, what is not counted
 };
 
+// What `embedding` counts, of any architecture.
+std::size_t embedding_parameters(const Architecture&);
+
 // file: for the sentence where something is wrong (InputError), which names file and key.
 ModelConfig read_model_config(const std::string& json_text, const std::string& file,
                               std::size_t sequence, std::size_t batch);

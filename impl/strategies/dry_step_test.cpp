@@ -6,7 +6,9 @@
 
 #include "impl/dry_run.hpp"
 #include "impl/models/registry.hpp"
+#include "impl/rank_run.hpp"
 #include "impl/strategies/every_strategy.hpp"
+#include "kernels/cpu/math.hpp"
 
 namespace shardmark {
 namespace {
@@ -76,9 +78,9 @@ std::string run(const Case& c) {
     t.options.frozen.push_back(c.frozen == Frozen::third ? i % 3 == 0
                                                          : i < a.parameters.size() / 2);
   const DryReport dry = dry_run(t, c.rank, 3);
-  t.options.steps = 4;  // with the one that closes the last step's window
+  t.options.steps = steps_of(t);
   Claim claim = entry.claim(Layout(a, t.options, c.ranks, c.rank, entry.by_unit), t.options);
-  Model::claim(claim, a, t.options, [](const Op&) { return std::size_t{0}; });
+  Model::claim(claim, a, t.options, [](const Op& op) { return cpu::scratch_bytes(op, 1); });
   std::string wrong;
   for (const DryStep& step : dry.steps) {
     wrong += differences(claim, step);

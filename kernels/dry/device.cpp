@@ -4,8 +4,8 @@
 
 namespace shardmark {
 
-DryDevice::DryDevice(bool overlap, DryRates rates)
-    : overlap_(overlap), rates_(rates), queues_{{*this, 0}, {*this, 1}} {}
+DryDevice::DryDevice(bool overlap, DryOptions options)
+    : overlap_(overlap), options_(std::move(options)), queues_{{*this, 0}, {*this, 1}} {}
 
 void DryDevice::violate(std::string sentence) {
   if (violations_.size() < 100) violations_.push_back(std::move(sentence));
@@ -65,13 +65,14 @@ void DryDevice::DryQueue::run(Op op) {
     bytes += static_cast<double>(v.bytes());
   }
   if (const auto* transfer = std::get_if<Transfer>(&op))
-    time_ += transfer->volume / device_.rates_.wire_bytes_per_ns;
+    time_ += transfer->volume / device_.options_.rates.wire_bytes_per_ns;
   else
-    time_ += std::max(flops(op) / device_.rates_.flops_per_ns, bytes / device_.rates_.bytes_per_ns);
+    time_ += std::max(flops(op) / device_.options_.rates.flops_per_ns,
+                      bytes / device_.options_.rates.bytes_per_ns);
 }
 
 void DryDevice::DryQueue::touch(ConstView v, bool write, std::string_view what) {
-  if (!v) return;
+  if (!v || !device_.options_.check_order) return;
   const std::uintptr_t begin = v.address(), end = begin + v.bytes();
   const char* const verb = write ? "writes" : "reads";
   if (!device_.arena_.holds(begin, end))

@@ -3,6 +3,7 @@
 // virtual clock and proves the order. The same step() runs on it for any N. Every op names what it
 // reads and writes; an access that is not ordered after a conflicting one on the other queue is an
 // error, whatever the timing, and so is one to memory that nobody holds.
+#include <functional>
 #include <string>
 
 #include "kernels/device.hpp"
@@ -14,16 +15,25 @@ struct DryRates {
   double flops_per_ns = 100, bytes_per_ns = 20, wire_bytes_per_ns = 1;
 };
 
+struct DryOptions {
+  DryRates rates;
+  bool check_order = true;  // false: faster, and violations() stays empty
+  // What the device that is stood in for asks for an op; none: nothing.
+  std::function<std::size_t(const Op&)> scratch_bytes{};
+};
+
 class DryDevice final : public Device {
  public:
-  explicit DryDevice(bool overlap, DryRates rates = {});
+  explicit DryDevice(bool overlap, DryOptions options = {});
   Queue& compute() override { return queues_[0]; }
   Queue& comm() override { return queues_[overlap_ ? 1 : 0]; }
   Arena& memory() override { return arena_; }
   void begin_step(int step) override { step_ = step; }
   void drain() override;  // both queues come after everything that was enqueued
   const Timeline& timeline() const override { return timeline_; }
-  std::size_t scratch_bytes(const Op&) const override { return 0; }
+  std::size_t scratch_bytes(const Op& op) const override {
+    return options_.scratch_bytes ? options_.scratch_bytes(op) : 0;
+  }
 
   const std::vector<std::string>& violations() const {
     return violations_;
@@ -78,7 +88,7 @@ class DryDevice final : public Device {
   void violate(std::string sentence);
 
   bool overlap_;
-  DryRates rates_;
+  DryOptions options_;
   int step_ = 0;
   std::vector<Done> done_[2];
   std::vector<Past> past_;

@@ -1,0 +1,143 @@
+// How are predictions shown? See predict_text.hpp.
+#include "bench/predict_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "bench/record.hpp"
+#include "bench/text.hpp"
+#include "bench/units.hpp"
+
+namespace shardmark {
+
+namespace {
+
+using nlohmann::json;
+using Rows = std::vector<const Prediction*>;
+
+constexpr std::size_t columns = 100;
+
+// What rows of one table have in common.
+json shared_settings(const Prediction& p) {
+  json all = to_json(p.cell);
+  for (const char* own : {"id", "strategy", "ranks"}) all.erase(own);
+  return all;
+}
+
+std::string title(const Prediction& p) {
+  const Claims& c = p.claims;
+  std::string text = model_at(to_json(p.cell));
+  if (!p.model->family.empty()) text += fmt::format(" (a {})", p.model->family);
+  const auto count = [](std::size_t n) { return grouped(static_cast<double>(n)); };
+  text += fmt::format(": {} parameters", count(c.parameters));
+  std::vector<std::string> of_them;
+  if (p.model->active != c.parameters)
+    of_them.push_back(count(p.model->active) + " active for a token");
+  if (c.trainable != c.parameters) of_them.push_back(count(c.trainable) + " trained");
+  of_them.push_back(count(p.model->embedding) + " in embeddings and head");
+  return fmt::format("{}, {}", text, fmt::join(of_them, ", "));
+}
+
+// The settings that most questions are about, then whatever else differs from what is usual.
+std::string settings(const Cell& c) {
+  std::string text =
+      fmt::format("{}, gradients travel in {}; a rank's micro-batch {} x {} tokens, {} a step",
+                  c.precision, c.reduce_dtype, c.batch, grouped(static_cast<double>(c.sequence)),
+                  c.accumulate == 1 ? "one" : fmt::format("{}", c.accumulate));
+  Cell usual;
+  usual.model = c.model, usual.config = c.config, usual.vocab = c.vocab;
+  usual.strategy = c.strategy, usual.ranks = c.ranks;
+  usual.precision = c.precision, usual.reduce_dtype = c.reduce_dtype;
+  usual.loss_scale = usual_loss_scale(c), usual.loss_scale_window = usual_loss_scale_window(c);
+  usual.batch = c.batch, usual.sequence = c.sequence, usual.accumulate = c.accumulate;
+  const json here = to_json(c), there = to_json(usual);
+  for (const auto& [key, value] : here.items())
+    if (key != "id" && !key.ends_with("_reason") && value != there.value(key, json())) {
+      const std::string written = value.is_string() ? value.get<std::string>() : value.dump();
+      text += fmt::format("; {} {}", key, written);
+    }
+  return text;
+}
+
+double passing(const Prediction& p) {
+  return p.held_bytes(Tag::bucket) + p.held_bytes(Tag::gathered) + p.held_bytes(Tag::staging);
+}
+
+double optimizer(const Prediction& p) {
+  return p.held_bytes(Tag::master) + p.held_bytes(Tag::first_moment) +
+         p.held_bytes(Tag::second_moment);
+}
+
+std::string call_counts(const Prediction& p) {
+  std::uint64_t calls = 0;
+  for (const auto& [what, t] : p.claims.exact_calls) calls += t.calls;
+  return grouped(static_cast<double>(calls));
+}
+
+std::string table(const Rows& rows) {
+  double largest = 0, sent = 0;
+  for (const Prediction* p : rows) {
+    largest = std::max(largest, p->peak_bytes);
+    sent = std::max(sent, p->volume_bytes());
+  }
+  // A unit in which the smaller ones still have digits.
+  const DecimalUnit unit = unit_for(largest / 50, "B"), wire = unit_for(sent / 50, "B");
+  const auto held = [&](double bytes) { return readable(bytes / unit.size, 2); };
+  Grid grid(1);
+  grid.row({"", "", "weights", "grads", "optimizer", "states", "passing", "activ.", "work", "peak",
+            "sent", "calls"});
+  grid.row({"strategy", "N", unit.name, unit.name, unit.name, unit.name, unit.name, unit.name,
+            unit.name, unit.name, wire.name, "a step"});
+  for (const Prediction* p : rows)
+    grid.row({p->cell.strategy, grouped(static_cast<double>(p->cell.ranks)),
+              held(p->held_bytes(Tag::parameter)), held(p->held_bytes(Tag::gradient)),
+              held(optimizer(*p)), held(p->model_state_bytes()), held(passing(*p)),
+              held(p->held_bytes(Tag::activation)), held(p->held_bytes(Tag::workspace)),
+              (p->peak_exact ? "" : "≤") + held(p->peak_bytes),
+              readable(p->volume_bytes() / wire.size, 2), call_counts(*p)});
+  return grid.text();
+}
+
+std::string legend(const std::vector<Prediction>& all) {
+  const bool bounded =
+      std::any_of(all.begin(), all.end(), [](const Prediction& p) { return !p.peak_exact; });
+  std::string text =
+      "Bytes that one rank holds, each kind at its own worst moment: states = weights + grads + "
+      "optimizer (master weights and both moments); passing: buckets, gathered weights and casts "
+      "on the wire. peak: everything at the worst moment";
+  if (bounded)
+    text +=
+        "; ≤: the sum of all columns, which no run exceeds, where the step was not run dry (models "
+        "that are not trained here, or very many buckets)";
+  return wrapped(text + ". sent: by one rank in one step. GB = 1e9 bytes.", columns) + "\n";
+}
+
+}  // namespace
+
+std::string predict_text(const std::vector<Prediction>& all) {
+  std::vector<std::pair<json, Rows>> groups;
+  for (const Prediction& p : all) {
+    const json key = shared_settings(p);
+    const auto same =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == key; });
+    if (same == groups.end())
+      groups.emplace_back(key, Rows{&p});
+    else
+      same->second.push_back(&p);
+  }
+  std::string text;
+  for (const auto& [key, rows] : groups) {
+    const Prediction& first = *rows.front();
+    text += wrapped(title(first), columns, "  ") + "\n";
+    text += wrapped(settings(first.cell), columns, "  ") + "\n\n" + table(rows) + "\n";
+    for (const std::string& note : first.model->notes)
+      text += wrapped("note: " + note, columns, "  ") + "\n";
+    if (!first.model->notes.empty()) text += "\n";
+  }
+  return text + legend(all);
+}
+
+}  // namespace shardmark

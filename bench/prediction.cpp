@@ -1,0 +1,164 @@
+// What would a run of this cell hold and send? See prediction.hpp.
+#include "bench/prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <tuple>
+
+#include "bench/registry.hpp"
+#include "bench/text.hpp"
+#include "impl/dry_run.hpp"
+#include "impl/models/config.hpp"
+#include "impl/models/registry.hpp"
+#include "impl/passes.hpp"
+#include "kernels/cpu/math.hpp"
+
+namespace shardmark {
+
+namespace {
+
+using nlohmann::json;
+
+// Beyond so many segments a step on the dry device is no matter of milliseconds.
+constexpr double most_dry_segments = 1000;
+
+class Models {
+ public:
+  std::shared_ptr<const ModelConfig> of(const Cell& c) {
+    auto& known = known_[{c.model, c.sequence, c.batch}];
+    if (!known) known = std::make_shared<ModelConfig>(read(c));
+    return known;
+  }
+
+ private:
+  static ModelConfig read(const Cell& c) {
+    const auto sequence = static_cast<std::size_t>(c.sequence);
+    const auto batch = static_cast<std::size_t>(c.batch);
+    if (is_config(c.model))
+      return read_model_config(read_whole_file("--model", c.model), c.model, sequence, batch);
+    check_model(c);
+    ModelConfig m;
+    m.form = c.model;
+    m.architecture = make_architecture(c.model, sequence, batch);
+    m.active = m.architecture.parameter_count();
+    m.embedding = embedding_parameters(m.architecture);
+    return m;
+  }
+
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::shared_ptr<ModelConfig>>
+      known_;
+};
+
+double sum(const std::map<Held, double>& bytes) {
+  double total = 0;
+  for (const auto& [what, b] : bytes) total += b;
+  return total;
+}
+
+double segments_of(const Claims& c) {
+  double calls = 0;
+  for (const auto& [what, traffic] : c.exact_calls) calls += static_cast<double>(traffic.calls);
+  return calls;
+}
+
+void set_peak(Prediction& p, Training t) {
+  p.peak_bytes = sum(p.claims.exact);
+  if (p.model->form.empty() || segments_of(p.claims) > most_dry_segments) return;
+  t.model = p.model->form;
+  // The first step holds nothing of one before it.
+  const DryReport dry = dry_run(t, 0, 2, Order::believed);
+  p.peak_bytes = static_cast<double>(dry.steps.back().peak_bytes);
+  p.peak_exact = true;
+}
+
+Prediction predicted(const Cell& cell, Models& models) {
+  const auto known = strategy_names();
+  if (std::find(known.begin(), known.end(), cell.strategy) == known.end())
+    throw InputError(fmt::format("--strategy \"{}\" is unknown; known are all, {}{}", cell.strategy,
+                                 join(known, ", "), suggestion(cell.strategy, known)));
+  check_precision(cell);
+  Prediction p;
+  p.cell = cell;
+  p.model = models.of(cell);
+  const Architecture& a = p.model->architecture;
+  const Training t = training_of(cell, {}, a);
+  p.claims = claims_of(t, a);
+  p.flops_per_step = flops_of(a, t.options) * static_cast<double>(cell.accumulate);
+  p.tokens_per_step =
+      static_cast<double>(a.rows) * static_cast<double>(cell.ranks * cell.accumulate);
+  set_peak(p, t);
+  return p;
+}
+
+json held_of(Held what, const Claims& c) {
+  const auto textbook = c.textbook.find(what);
+  const auto exact = c.exact.find(what);
+  const bool has_textbook = textbook != c.textbook.end() && is_model_state(what.first);
+  json out = {{"tag", name(what.first)}, {"dtype", name(what.second)}};
+  out["exact_bytes"] = exact == c.exact.end() ? 0 : exact->second;
+  out["textbook_bytes"] = has_textbook ? json(textbook->second) : json();
+  const auto formula = c.formula.find(what.first);
+  out["formula"] = has_textbook && formula != c.formula.end() ? json(formula->second) : json();
+  return out;
+}
+
+}  // namespace
+
+double Prediction::held_bytes(Tag tag) const {
+  double total = 0;
+  for (const auto& [what, bytes] : claims.exact)
+    if (what.first == tag) total += bytes;
+  return total;
+}
+
+double Prediction::model_state_bytes() const {
+  double total = 0;
+  for (const auto& [what, bytes] : claims.exact)
+    if (is_model_state(what.first)) total += bytes;
+  return total;
+}
+
+double Prediction::volume_bytes() const {
+  double total = 0;
+  for (const auto& [what, t] : claims.exact_calls) total += static_cast<double>(t.volume);
+  return total;
+}
+
+std::vector<Prediction> predict(const std::vector<Cell>& cells) {
+  Models models;
+  std::vector<Prediction> out;
+  for (const Cell& cell : cells) out.push_back(predicted(cell, models));
+  return out;
+}
+
+json to_json(const Prediction& p) {
+  const Claims& c = p.claims;
+  json held = json::array(), called = json::array();
+  for (const auto& [what, bytes] : c.exact) held.push_back(held_of(what, c));
+  for (const auto& [what, t] : c.exact_calls)
+    called.push_back({{"verb", name(what.first)},
+                      {"dtype", name(what.second)},
+                      {"calls", t.calls},
+                      {"payload_bytes", t.payload},
+                      {"volume_bytes", t.volume}});
+  return {{"cell", to_json(p.cell)},
+          {"model",
+           {{"family", p.model->family},
+            {"parameters", c.parameters},
+            {"trainable", c.trainable},
+            {"active", p.model->active},
+            {"embedding", p.model->embedding},
+            {"notes", p.model->notes}}},
+          {"held", held},
+          {"model_state_bytes", p.model_state_bytes()},
+          {"padding_elements", c.padding_elements},
+          {"peak_bytes", p.peak_bytes},
+          {"peak_is", p.peak_exact ? "exact" : "an upper bound: the sum of all peaks"},
+          {"called", called},
+          {"volume_bytes", p.volume_bytes()},
+          {"flops_per_step", p.flops_per_step},
+          {"tokens_per_step", p.tokens_per_step}};
+}
+
+}  // namespace shardmark
