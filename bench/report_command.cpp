@@ -62,7 +62,7 @@ CLI::App* add_report(CLI::App& app, ReportArguments& a) {
       app.add_subcommand("report", "Draw runs: one page of figures, or one figure as a file");
   command->footer(examples);
   command->allow_extras();
-  command->add_option("RUN", a.runs, "runs to show")->type_name("FOLDER|FILE ...")->required();
+  command->add_option("RUN", a.runs, "runs to show")->type_name("FOLDER|FILE")->required();
   add(*command, "-o,--out", a.out, "FILE", "where to [report.html]");
   add(*command, "--cells", a.cells, "TEXT", "only cells whose id has this in it");
   add(*command, "--figure", a.figure, "NAME",
