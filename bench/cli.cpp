@@ -21,6 +21,7 @@
 #include "bench/list.hpp"
 #include "bench/machine.hpp"
 #include "bench/predict_command.hpp"
+#include "bench/report_command.hpp"
 #include "bench/run_cli.hpp"
 #include "bench/text.hpp"
 
@@ -40,6 +41,7 @@ Start here:
   shardmark collectives  measure the collectives alone
   shardmark compare OLD NEW   what became slower, fatter or different
   shardmark predict      bytes and volume of what is not here: any N, any known model
+  shardmark report RUN   one page of figures
   shardmark list         models and strategies
 Exit codes: 0 all well; 1 a cell failed or a check did not hold; 2 the input is wrong;
 130 interrupted (Ctrl-C), 143 terminated (SIGTERM): finished records are kept.)";
@@ -50,6 +52,7 @@ struct Parsed {
   CompareArguments compare;
   ExportArguments exported;
   PredictArguments predict;
+  ReportArguments report;
   std::string cell_file;
 };
 
@@ -94,6 +97,11 @@ std::vector<Command> commands_of(CLI::App& app, Parsed& p, GivenWorld* world) {
   });
   CLI::App* predicted = add_predict(app, p.predict);
   add(predicted, predict_flag_names(), [=, &p] { return predict_command(*predicted, p.predict); });
+  CLI::App* report = add_report(app, p.report);
+  add(report, report_flag_names(), [=, &p] {
+    check_options(*report, {"RUN"});
+    return report_command(p.report);
+  });
   add(app.add_subcommand("list", "Models, strategies, devices and communicators of this build"), {},
       list);
   add(app.add_subcommand("doctor", "What this machine offers, and what should be changed"), {},

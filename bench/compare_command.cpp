@@ -6,9 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 
 #include "bench/compare_text.hpp"
 #include "bench/gbench.hpp"
@@ -127,11 +124,7 @@ int export_command(const ExportArguments& a) {
     fmt::print("{}\n", text);
     return 0;
   }
-  std::ofstream file(a.out);
-  file << text << '\n';
-  file.close();
-  if (!file)
-    throw InputError(fmt::format("--out {} cannot be written: {}.", a.out, std::strerror(errno)));
+  write_whole_file("--out", a.out, text + "\n");
   return 0;
 }
 

@@ -2,12 +2,15 @@
 #include "bench/text.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <numeric>
 #include <sstream>
@@ -236,6 +239,27 @@ std::string read_whole_file(std::string_view what, const std::filesystem::path& 
     throw InputError(
         fmt::format("{}: {} cannot be read; check its permissions.", what, file.string()));
   return text.str();
+}
+
+void write_whole_file(std::string_view flag, const std::filesystem::path& file,
+                      std::string_view text) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  // A device or a pipe is written to, and not replaced by a file.
+  const bool beside = !fs::exists(file, error) || fs::is_regular_file(file, error);
+  const fs::path fresh = beside ? fs::path(fmt::format("{}.{}", file.string(), ::getpid())) : file;
+  errno = 0;
+  std::ofstream out(fresh, std::ios::binary);
+  out << text;
+  out.close();
+  std::string why = out ? "" : std::strerror(errno);
+  if (out && beside) {
+    fs::rename(fresh, file, error);
+    if (error) why = error.message();
+  }
+  if (why.empty()) return;
+  if (beside) fs::remove(fresh, error);
+  throw InputError(fmt::format("{} {} cannot be written: {}.", flag, file.string(), why));
 }
 
 }  // namespace shardmark

@@ -62,6 +62,25 @@ TEST(text, decimal_and_binary_sizes_differ) {
     EXPECT_EQ(byte_count("x", bytes_text(n)), n) << bytes_text(n);
 }
 
+TEST(text, a_file_is_written_whole_or_not_at_all) {
+  const testing::Folder f;
+  write_whole_file("--out", f / "a", "first\n");
+  write_whole_file("--out", f / "a", "second\n");
+  EXPECT_EQ(testing::read(f / "a"), "second\n");
+  std::filesystem::create_directory(f / "folder");
+  for (const char* bad : {"no/where", "folder"})
+    EXPECT_TRUE(
+        refused([&] { write_whole_file("--out", f / bad, "x"); })
+            .ends_with(" cannot be written: " + std::string(std::string(bad) == "folder"
+                                                                ? "Is a directory."
+                                                                : "No such file or directory.")))
+        << bad;
+  const auto files = std::filesystem::directory_iterator(f.path());
+  EXPECT_EQ(std::distance(begin(files), end(files)), 2) << "nothing half-written stays";
+  write_whole_file("--out", "/dev/null", "x");
+  EXPECT_FALSE(std::filesystem::is_regular_file("/dev/null"));
+}
+
 // The published test vectors of FNV-1a, 64 bits.
 TEST(text, hashes_as_fnv1a_does) {
   EXPECT_EQ(hex16(fnv1a64("")), "cbf29ce484222325");

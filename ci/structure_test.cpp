@@ -135,6 +135,26 @@ TEST(Structure, FilesAndLinesAreShort) {
   }
 }
 
+// What the page is made of: its figures are specs, which have no comments.
+TEST(Structure, ThePageIsOfShortFilesThatSayWhatTheyAreFor) {
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(root / "plots")) {
+    const std::string extension = entry.path().extension();
+    if (extension != ".js" && extension != ".css") continue;
+    ++files;
+    std::ifstream in(entry.path());
+    std::string line;
+    for (int number = 1; std::getline(in, line); ++number) {
+      EXPECT_LE(number, 300) << entry.path();
+      EXPECT_LE(columns(line), 100) << entry.path() << ":" << number;
+      if (number == 1) {
+        EXPECT_TRUE(starts_with_any(line, {"//", "/*"})) << entry.path();
+      }
+    }
+  }
+  EXPECT_GT(files, 5);
+}
+
 // By the layout that clang-format gives: a body begins on a line that ends in "{" and ends with "}"
 // at the same indentation.
 TEST(Structure, FunctionsAreShort) {

@@ -1,0 +1,21 @@
+#pragma once
+// Which data does a report carry? Everything that its figures and its table show, and nothing of
+// what they do not: a small part of the records it is made from.
+#include "bench/report_read.hpp"
+
+namespace shardmark {
+
+struct ReportOptions {
+  std::string command;                           // as typed
+  std::string written_utc;                       // when
+  std::size_t timeline_bytes = 3 * 1024 * 1024;  // of all timelines together
+};
+
+// Throws InputError: a record that is not as the schema says.
+nlohmann::json report_data(const std::vector<ReportRun>&, const ReportOptions&);
+
+// Cells of later runs beside those of the first with the same id: steps by ratio with an interval,
+// bytes by difference.
+nlohmann::json report_differences(const std::vector<ReportRun>&, const nlohmann::json& cells);
+
+}  // namespace shardmark
