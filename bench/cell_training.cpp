@@ -208,6 +208,7 @@ Training training_of(const Cell& c, std::vector<std::uint8_t> corpus) {
   t.counted_steps = c.interface.empty() ? 0 : 3;
   t.corpus = std::move(corpus);
   t.inject = c.inject;
+  t.trace = c.trace;
   return t;
 }
 

@@ -32,6 +32,11 @@ std::string other_setting(const Sampled& base, const Sampled& head) {
 void compare_times(const Sampled& base, const Sampled& head, const CompareOptions& options,
                    ComparedCell& out) {
   if (options.across_machines) return;
+  if (!base.exact.empty() && value_of(base.exact.front().settings, "trace") == true) {
+    out.verdict = Verdict::untimed;
+    out.notes.push_back("not compared: the time, since a traced run's times are not measurements");
+    return;
+  }
   out.ratio = ratio_of(base.step_ns, head.step_ns);
   out.verdict = verdict_of(*out.ratio, options.threshold);
   if (out.ratio->has_interval) return;
