@@ -49,6 +49,7 @@ TorchVerb torch_verb(Verb v) {
 }
 
 bool is_of_unit(Phase p) { return p <= Phase::backward; }
+bool is_labelled(const Interval& i) { return i.label != no_label && i.phase != Phase::clip; }
 
 std::string unit_name(const Interval& i, const std::vector<std::string>& units) {
   const auto number = static_cast<std::size_t>(i.label);
@@ -61,7 +62,7 @@ double microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1e3; }
 
 std::string span_name(const Interval& i, const std::vector<std::string>& units) {
   const std::string what(i.collective ? name(i.collective->verb) : name(i.phase));
-  if (i.phase == Phase::clip) return what;
+  if (!is_labelled(i)) return what;
   return what + " " +
          (is_of_unit(i.phase) ? unit_name(i, units) : "segment " + std::to_string(i.label));
 }
@@ -73,11 +74,8 @@ std::string kernel_name(const Interval& i, const std::vector<std::string>& units
 
 json span_args(const Interval& i, const TraceAbout& about) {
   json args = {{"phase", name(i.phase)}, {"step", i.step}};
-  if (is_of_unit(i.phase)) {
-    args["unit"] = unit_name(i, about.units);
-  } else if (i.phase != Phase::clip) {
-    args["segment"] = i.label;
-  }
+  if (is_labelled(i) && is_of_unit(i.phase)) args["unit"] = unit_name(i, about.units);
+  if (is_labelled(i) && !is_of_unit(i.phase)) args["segment"] = i.label;
   if (!i.collective) return args;
   args["bytes"] = i.collective->bytes();
   if (!about.one_clock) return args;
