@@ -1,5 +1,5 @@
-// Is what a traced run leaves true? Its files are read with arithmetic of their own and held against
-// the record of the same run; and no time of it is taken for a measurement.
+// Is what a traced run leaves true? Its files are read with arithmetic of their own and held
+// against the record of the same run; and no time of it is taken for a measurement.
 #include <gtest/gtest.h>
 
 #include <array>

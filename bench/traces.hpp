@@ -18,8 +18,8 @@ void trace_all(Suite&, const std::string& rounds);
 // the cell is not traced.
 void add_traces(const Cell&, const Training&, const TrainingReport&, nlohmann::json& sections);
 
-// Writes them below the run's folder, and leaves in their place what the record says of them. Throws
-// Error where that cannot be.
+// Writes them below the run's folder, and leaves in their place what the record says of them.
+// Throws Error where that cannot be.
 void write_traces(const std::filesystem::path& folder, nlohmann::json& record);
 
 // How to open them; empty where the run has none.

@@ -1,5 +1,5 @@
-// Does a trace say what was recorded, and nothing else? Two ranks and two steps, worked out by hand;
-// times far from zero, where a double has no nanoseconds to spare.
+// Does a trace say what was recorded, and nothing else? Two ranks and two steps, worked out by
+// hand; times far from zero, where a double has no nanoseconds to spare.
 #include "profilers/chrome_trace.hpp"
 
 #include <gtest/gtest.h>

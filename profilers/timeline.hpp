@@ -25,10 +25,10 @@ struct Collective {
   bool operator==(const Collective&) const = default;
 };
 
-inline constexpr int no_label = -1;
+inline constexpr int no_label = -1;  // of none, or of several
 
 // label: the unit (forward, recompute, backward) or the segment (update, reduce, gather) it belongs
-// to; no_label: to none, or to several. skew_ns: of a collective, the time until the last rank had begun it, known once the begins of
+// to. skew_ns: of a collective, the time until the last rank had begun it, known once the begins of
 // all ranks are compared; not a transfer. transfer_ns: of a collective, from the last rank's begin
 // to the last rank's end, the same on all ranks; -1: not known. after: by lane, how many of its
 // intervals had to end first.
