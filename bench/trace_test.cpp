@@ -116,19 +116,27 @@ TEST_F(Traced, arrows_have_two_ends_go_forward_and_leave_from_a_collective_or_re
   }
 }
 
-TEST_F(Traced, what_is_held_peaks_as_measured_and_ends_with_the_model_states_alone) {
+TEST_F(Traced, what_is_held_peaks_in_every_step_as_measured_and_ends_with_the_model_states) {
   for (const json& r : records_) {
     const TraceFile& t = trace(r);
     for (std::size_t rank = 0; rank < 3; ++rank) {
-      std::uint64_t peak = 0;
+      const auto steps = t.events("X", rank, 2);
+      std::vector<std::uint64_t> peaks(steps.size(), 0);
       json last;
       for (const json& e : t.events("C", rank)) {
+        if (last.is_null()) {
+          EXPECT_EQ(e["ts"], steps[0]["ts"]);
+        }
         last = e["args"];
         std::uint64_t total = 0;
         for (const json& bytes : last) total += bytes.get<std::uint64_t>();
-        peak = std::max(peak, total);
+        for (std::size_t s = 0; s < steps.size(); ++s)
+          if (ns(steps[s]["ts"]) <= ns(e["ts"]) &&
+              ns(e["ts"]) < ns(steps[s]["ts"]) + ns(steps[s]["dur"]))
+            peaks[s] = std::max(peaks[s], total);
       }
-      EXPECT_EQ(peak, r["bytes"]["peak_by_rank_bytes"][rank]) << r["cell"]["id"];
+      for (const std::uint64_t peak : peaks)
+        EXPECT_EQ(peak, r["bytes"]["peak_by_rank_bytes"][rank]) << r["cell"]["id"];
       std::map<std::string, double> states;
       for (const json& h : r["bytes"]["held"])
         if (h["model_state"] == true) states[h["tag"]] += h["exact_bytes"].get<double>();
