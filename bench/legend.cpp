@@ -68,9 +68,8 @@ std::vector<std::string> time_legend(const std::vector<Group>& groups) {
                   recomputes(groups) ? " + recompute" : ""),
       beneath + interval_text(groups)};
   if (any(groups, [](const Group& g, const Row&) { return is_traced(g.settings); }))
-    lines.push_back(beneath +
-                    "of traced runs no time, here or below, is a measurement; --trace "
-                    "left away measures.");
+    lines.push_back(
+        fmt::format("{}{}, here or below; without --trace they are.", beneath, traced_text));
   if (any(groups, [](const Group& g, const Row& r) {
         const Row* ddp = g.find("ddp", r.overlap);
         const Row* off = g.find(r.strategy, false);
