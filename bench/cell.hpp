@@ -49,6 +49,7 @@ struct Cell {
   std::uint64_t memory_limit_bytes = 0;  // 0: none
   double timeout_s = 600, comm_timeout_s = 60;
   std::string inject;  // a fault on purpose, for tests
+  bool trace = false;  // its steps are written down for other programs: no time of it counts
   bool operator==(const Cell&) const = default;
 };
 

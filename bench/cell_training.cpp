@@ -214,6 +214,7 @@ Training training_of(const Cell& c, std::vector<std::uint8_t> corpus, const Arch
   t.counted_steps = c.interface.empty() ? 0 : 3;
   t.corpus = std::move(corpus);
   t.inject = c.inject;
+  t.trace = c.trace;
   return t;
 }
 

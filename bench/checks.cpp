@@ -68,7 +68,8 @@ json key_of(const json& record) {
                            "memory_limit_bytes_reason",
                            "timeout_s",
                            "comm_timeout_s",
-                           "inject"})
+                           "inject",
+                           "trace"})
     key.erase(free);
   // Two builds, or two texts of the same name, are two experiments.
   key["commit"] = record["commit"];

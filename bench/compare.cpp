@@ -29,9 +29,19 @@ std::string other_setting(const Sampled& base, const Sampled& head) {
   return "";
 }
 
+bool is_traced(const Sampled& s) {
+  return !s.exact.empty() && value_of(s.exact.front().settings, "trace") == true;
+}
+
 void compare_times(const Sampled& base, const Sampled& head, const CompareOptions& options,
                    ComparedCell& out) {
   if (options.across_machines) return;
+  if (is_traced(base)) {
+    out.verdict = Verdict::untimed;
+    out.base_ns = out.head_ns = 0;
+    out.notes.push_back("not compared: the time, since a traced run's times are not measurements");
+    return;
+  }
   out.ratio = ratio_of(base.step_ns, head.step_ns);
   out.verdict = verdict_of(*out.ratio, options.threshold);
   if (out.ratio->has_interval) return;
@@ -107,7 +117,7 @@ ComparedCell one_sided(const std::string& id, const Sampled& only, bool in_base)
                    .kinds = {},
                    .differences = {},
                    .notes = {}};
-  const double ns = only.step_ns.empty() ? 0 : median(only.step_ns);
+  const double ns = only.step_ns.empty() || is_traced(only) ? 0 : median(only.step_ns);
   (in_base ? out.base_ns : out.head_ns) = ns;
   (in_base ? out.base_rounds : out.head_rounds) = only.step_ns.size();
   const char* which = in_base ? "base" : "head";

@@ -10,6 +10,7 @@
 #include "bench/compare_text.hpp"
 #include "bench/gbench.hpp"
 #include "bench/text.hpp"
+#include "bench/traces.hpp"
 #include "kernels/error.hpp"
 
 namespace shardmark {
@@ -115,6 +116,12 @@ int export_command(const ExportArguments& a) {
   try {
     const RunRecords run = run_records("RUN", a.run);
     warn(run.warnings);
+    for (const json& r : run.records)
+      if (is_traced(r.at("cell")))
+        throw InputError(
+            fmt::format("RUN: {} is traced, and its times are not measurements; export a run "
+                        "without --trace.",
+                        a.run));
     text = google_benchmark_of(run.records).dump(1, ' ', false, json::error_handler_t::replace);
   } catch (const json::exception& e) {
     throw InputError(fmt::format(

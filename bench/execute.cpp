@@ -16,6 +16,7 @@
 #include "bench/process.hpp"
 #include "bench/rank_process.hpp"
 #include "bench/text.hpp"
+#include "bench/traces.hpp"
 
 namespace shardmark {
 
@@ -55,6 +56,7 @@ json trained(const Cell& cell) {
   const TrainingReport report = train(training);
   check_resident(cell, report.resident_peak_bytes);
   json sections = sections_of(training, report);
+  add_traces(cell, training, report, sections);
   sections["corpus"] = std::move(about);
   return {{"sections", std::move(sections)}};
 }
@@ -123,6 +125,7 @@ json trained(const Cell& cell, mpi::Group& group, bool own_process) {
   // One rank's figures are everybody's: the report is the same.
   if (group.rank() != 0) return nullptr;
   json sections = sections_of(training, report);
+  add_traces(cell, training, report, sections);
   if (others_peak)
     forget_resident(
         sections,

@@ -9,6 +9,7 @@
 #include "bench/explain_parts.hpp"
 #include "bench/link_text.hpp"
 #include "bench/record.hpp"
+#include "bench/traces.hpp"
 #include "bench/units.hpp"
 
 namespace shardmark {
@@ -95,6 +96,7 @@ std::string opening(const json& r) {
     text += wrapped(fmt::format("{} is {}", model_at(c), text_at(c, "model")), columns) + "\n";
   text += wrapped(options_text(c), columns) + "\n";
   text += wrapped(transport_text(r), columns) + "\n";
+  if (is_traced(c)) text += std::string(traced_text) + "\n";
   if (r["oversubscribed"].get<bool>())
     text += wrapped(
                 "more compute and communication threads than cores: ranks with cores of their own "

@@ -12,6 +12,7 @@
 #include "bench/blocks.hpp"
 #include "bench/link_text.hpp"
 #include "bench/registry.hpp"
+#include "bench/traces.hpp"
 #include "bench/units.hpp"
 
 namespace shardmark {
@@ -66,6 +67,9 @@ std::vector<std::string> time_legend(const std::vector<Group>& groups) {
                   "nothing; hidden: while it computed, so no part of the sum.",
                   recomputes(groups) ? " + recompute" : ""),
       beneath + interval_text(groups)};
+  if (any(groups, [](const Group& g, const Row&) { return is_traced(g.settings); }))
+    lines.push_back(
+        fmt::format("{}{}, here or below; without --trace they are.", beneath, traced_text));
   if (any(groups, [](const Group& g, const Row& r) {
         const Row* ddp = g.find("ddp", r.overlap);
         const Row* off = g.find(r.strategy, false);

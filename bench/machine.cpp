@@ -280,4 +280,9 @@ json machine(const fs::path& root) {
   return m;
 }
 
+std::string version_text() {
+  return fmt::format("{} ({}{})", built_version, revision().short_commit(),
+                     revision().dirty.value_or(false) ? ", changed since" : "");
+}
+
 }  // namespace shardmark

@@ -15,6 +15,7 @@ struct Revision {
   std::string short_commit() const { return commit.empty() ? "unknown" : commit.substr(0, 10); }
 };
 Revision revision();
+std::string version_text();  // "0.1.0 (3b74622)"
 
 // root: where /proc and /sys are looked for; another folder in tests.
 nlohmann::json machine(const std::filesystem::path& root = "/");

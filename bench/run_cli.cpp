@@ -30,6 +30,7 @@ Examples:
   shardmark run --comm mpi --launcher 'srun -n {ranks}' --interface eth0 --network "25 Gbit/s"
   shardmark run --explain gpt-nano/zero1/n2/overlap-on     the same for a cell of the last run
   shardmark run --resume results/latest           go on with a run that was interrupted
+  shardmark run --trace --strategy ddp,zero3      pictures of every step, for ui.perfetto.dev
 A suite is a text file, whose name has a / or ends in .suite: a line is flags of
 this command, # starts a comment, and "run: --rounds 3" holds for all of it; flags
 given beside --suite replace its own.)";
@@ -58,6 +59,10 @@ CLI::App* add_run(CLI::App& app, RunTyped& p) {
   add("--resume", p.run.resume, "DIR",
       "go on with the run in this folder: what failed or was skipped runs again, what is ok "
       "does not; only --rounds and --explain may stand beside it");
+  run->add_flag("--trace", p.run.trace,
+                "write the steps of every cell down for Perfetto and others; a run of its own, "
+                "whose times are not measurements: one round")
+      ->group("The run");
   add("--explain", p.run.explain, "CELL",
       "where the bytes and the time of this cell are, beside the formulas; a beginning of its id "
       "is enough");
@@ -70,8 +75,8 @@ void take_run_flags(const CLI::App& run, RunTyped& p) {
 }
 
 std::vector<std::string> run_flag_names() {
-  std::vector<std::string> names = {"--suite",  "--rounds",  "--order-seed", "--out",
-                                    "--resume", "--explain", "--help"};
+  std::vector<std::string> names = {"--suite",  "--rounds", "--order-seed", "--out",
+                                    "--resume", "--trace",  "--explain",    "--help"};
   for (const std::string& name : cell_flag_names()) names.push_back(name);
   return names;
 }

@@ -3,16 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "bench/checks.hpp"
 #include "bench/explain.hpp"
 #include "bench/isolated.hpp"
 #include "bench/machine.hpp"
 #include "bench/record.hpp"
-#include "bench/revision.hpp"
 #include "bench/run_folder.hpp"
 #include "bench/runner.hpp"
 #include "bench/table.hpp"
 #include "bench/text.hpp"
+#include "bench/traces.hpp"
 
 namespace shardmark {
 
@@ -92,6 +94,9 @@ Suite suite_of(const RunArguments& a) {
   if (!a.order_seed.empty())
     suite.run.order_seed =
         static_cast<std::uint64_t>(whole_number("--order-seed", a.order_seed, 0, INT64_MAX));
+  const bool resumed =
+      std::any_of(suite.cells.begin(), suite.cells.end(), [](const Cell& c) { return c.trace; });
+  if (a.trace || resumed) trace_all(suite, a.rounds);
   return suite;
 }
 
@@ -112,6 +117,7 @@ void check_resume(const RunArguments& a) {
   std::vector<std::string> others;
   for (const auto& [flag, values] : a.given) others.push_back(flag);
   if (!a.suite.empty()) others.emplace_back("--suite");
+  if (a.trace) others.emplace_back("--trace");
   if (!a.order_seed.empty()) others.emplace_back("--order-seed");
   if (!others.empty())
     throw InputError(
@@ -130,7 +136,8 @@ int show(const RunArguments& a, const Suite& suite, const fs::path& folder) {
   if (!a.explain.empty() || suite.cells.size() == 1)
     fmt::print("\n{}", explained(records, a.explain.empty() ? id_of(suite.cells[0]) : a.explain,
                                  folder.string()));
-  fmt::print("\nRecords: {}\n", (folder / "records.jsonl").string());
+  fmt::print("\nRecords: {}\n{}", (folder / "records.jsonl").string(),
+             traces_text(records, folder));
   bool failed = !crossed.empty() || !failed_checks(records).empty();
   for (const json& r : records) failed = failed || text_at(r, "status") != "ok";
   return failed ? 1 : 0;
@@ -141,7 +148,7 @@ int show(const RunArguments& a, const Suite& suite, const fs::path& folder) {
 int run_command(const RunArguments& a, GivenWorld* world) {
   check_resume(a);
   if (!a.explain.empty() && a.suite.empty() && a.given.empty() && a.rounds.empty() &&
-      a.resume.empty())
+      a.resume.empty() && !a.trace)
     return explain_existing(a);
   const Suite suite = suite_of(a);
   if (!a.explain.empty()) {
@@ -168,11 +175,6 @@ int run_command(const RunArguments& a, GivenWorld* world) {
       "shardmark: interrupted; {} record{} kept in {}; go on with: shardmark run --resume {}\n",
       kept, kept == 1 ? " is" : "s are", run.path.string(), run.path.string());
   return 128 + outcome.interrupted_by;
-}
-
-std::string version_text() {
-  return fmt::format("{} ({}{})", built_version, revision().short_commit(),
-                     revision().dirty.value_or(false) ? ", changed since" : "");
 }
 
 }  // namespace shardmark

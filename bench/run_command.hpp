@@ -11,12 +11,11 @@ namespace shardmark {
 struct RunArguments {
   Given given;                                                  // the flags of cells
   std::string suite, rounds, order_seed, out, resume, explain;  // as typed; empty: not given
+  bool trace = false;
 };
 
 // Returns the exit code. world: this process is rank 0 of it; none: cells get processes of their
 // own. Throws InputError before anything has run, Error where records cannot be written.
 int run_command(const RunArguments&, GivenWorld* world = nullptr);
-
-std::string version_text();  // "0.1.0 (3b74622)"
 
 }  // namespace shardmark

@@ -14,6 +14,7 @@
 #include "bench/progress.hpp"
 #include "bench/record.hpp"
 #include "bench/run_folder.hpp"
+#include "bench/traces.hpp"
 
 namespace shardmark {
 
@@ -138,6 +139,7 @@ class Execution {
     r["wall_ns"] = ended->wall_ns;
     if (ended->failure.empty()) {
       r.update(ended->sections);  // where ranks are processes, oversubscribed is among them
+      write_traces(folder_.path, r);
     } else {
       set_empty(r, "failed", ended->failure);
       // It would fail again, and a cell that hangs would cost its limit in every round.

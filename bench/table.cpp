@@ -13,6 +13,7 @@
 #include "bench/link_text.hpp"
 #include "bench/record.hpp"
 #include "bench/text.hpp"
+#include "bench/traces.hpp"
 #include "bench/units.hpp"
 
 namespace shardmark {
@@ -89,6 +90,7 @@ std::string setting(const std::string& key, const json& value) {
     for (const json& file : value) files += " " + file.get<std::string>();
     return files.empty() ? "" : "data" + files;
   }
+  if (key == "trace") return value == true ? traced_text : "";
   if (key == "inject") return value == "" ? "" : "fault on purpose: " + value.get<std::string>();
   if (key == "timeout_s") return fmt::format("timeout {} s", value.get<double>());
   if (key == "comm_timeout_s") return fmt::format("collectives' timeout {} s", value.get<double>());

@@ -53,7 +53,7 @@ Control GlobalNorm::over_ranks(const State& grads, Event after) {
   Span span = queue_.begin(Phase::clip, 0, after);
   for (int s : layout_.trainable()) queue_.run(SumSquares{grads.mine(s), mine});
   const Event summed = span.end();
-  return finish(mine, comm_.all_reduce(mine, {Reduce::Op::sum, DType::f64}, 0, summed));
+  return finish(mine, comm_.all_reduce(mine, {Reduce::Op::sum, DType::f64}, no_label, summed));
 }
 
 Control GlobalNorm::local(const State& grads, Event after) {

@@ -150,6 +150,7 @@ void RankRun::step(int number) {
   const std::uint64_t allocated = held.allocations();
   device_.begin_step(number);
   device_.memory().restart_peaks();
+  if (training_.trace && number == training_.warmup) device_.memory().keep_events();
   strategy_->step(corpus_.batch(number));
   report_.allocations_by_step.push_back(held.allocations() - allocated);
   report_.held_by_step.push_back(held.peaks());
@@ -172,7 +173,9 @@ void RankRun::collect() {
     if (!std::isfinite(norms[i])) ++report_.skipped_steps;
   }
   check_loss_scale();
-  if (training_.record_time) read_timeline(device_.timeline(), training_, world_, report_);
+  if (training_.record_time)
+    read_timeline(device_.timeline(), device_.memory().ledger().events(), training_, world_,
+                  report_);
   report_.left_over = device_.memory().ledger().left_over();
   report_.moved_bytes = comm_->moved_bytes();
   report_.moved_witness = comm_->moved_witness();

@@ -62,7 +62,8 @@ void keep_median(const Timeline& t, const Training& training, World& world, Rank
 
 }  // namespace
 
-void read_timeline(Timeline t, const Training& training, World& world, RankReport& report) {
+void read_timeline(Timeline t, const std::vector<MemoryEvent>& memory, const Training& training,
+                   World& world, RankReport& report) {
   if (world.one_clock()) compare_collectives(t, world);
   const auto read = [&](const Timeline& from) {
     std::vector<StepTimes> steps = breakdown(from, timed_steps_of(training));
@@ -71,9 +72,13 @@ void read_timeline(Timeline t, const Training& training, World& world, RankRepor
   };
   report.steps = read(t);
   if (training.overlap && world.one_clock()) report.ideal = read(replay(t));
+  const auto warmup = static_cast<std::size_t>(training.warmup);
+  const auto measured = static_cast<std::size_t>(training.steps);
   for (int i = 0; i < training.steps; ++i)
     report.spans_by_step.push_back(span_counts(t, training.warmup + i));
   keep_median(t, training, world, report);
+  if (training.trace)
+    report.traced = traced(t, memory, std::span(report.steps).subspan(warmup, measured));
 }
 
 }  // namespace shardmark

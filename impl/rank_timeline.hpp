@@ -5,8 +5,8 @@
 
 namespace shardmark {
 
-// Collective, behind the drain. Fills in steps, ideal, spans_by_step and timeline of the report,
-// which already has its norms.
-void read_timeline(Timeline, const Training&, World&, RankReport&);
+// Collective, behind the drain. Fills in steps, ideal, spans_by_step, timeline and traced of the
+// report, which already has its norms.
+void read_timeline(Timeline, const std::vector<MemoryEvent>&, const Training&, World&, RankReport&);
 
 }  // namespace shardmark

@@ -100,6 +100,12 @@ void each_field(Report& r, F& field) {
   field(r.allocations_by_step);
   field(r.spans_by_step);
   field(r.timeline);
+  field(r.traced.begin_ns);
+  field(r.traced.end_ns);
+  field(r.traced.timeline);
+  field(r.traced.before);
+  field(r.traced.collectives_before);
+  field(r.traced.memory);
   field(r.left_over);
   field(r.parameter_hash);
   field(r.moved_bytes);

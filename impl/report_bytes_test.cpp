@@ -25,6 +25,10 @@ RankReport full() {
   r.spans_by_step = {{},
                      {{1, Phase::reduce, 25, Collective{Verb::all_reduce, DType::f32, 26}, 27}}};
   r.timeline.add(1, {.begin_ns = 28, .phase = Phase::gather, .label = 29});
+  r.traced.begin_ns = 30, r.traced.end_ns = 31, r.traced.before = {32, 33};
+  r.traced.timeline.add(0, {.begin_ns = 34});
+  r.traced.collectives_before = 35;
+  r.traced.memory = {{36, 37, Tag::staging, DType::bf16}};
   r.left_over[{Tag::bucket, DType::f32}] = 11;
   r.parameter_hash = 12;
   r.moved_bytes = 13;
@@ -59,6 +63,12 @@ TEST(ReportBytes, NothingIsLost) {
   EXPECT_TRUE(r.timeline.lane(0).empty());
   EXPECT_EQ(r.timeline.lane(1).at(0).begin_ns, 28);
   EXPECT_EQ(r.timeline.lane(1).at(0).label, 29);
+  EXPECT_EQ(r.traced.begin_ns, 30);
+  EXPECT_EQ(r.traced.end_ns, 31);
+  EXPECT_EQ(r.traced.before, full().traced.before);
+  EXPECT_EQ(r.traced.timeline.lane(0).at(0).begin_ns, 34);
+  EXPECT_EQ(r.traced.collectives_before, 35u);
+  EXPECT_EQ(r.traced.memory, full().traced.memory);
   EXPECT_EQ(r.left_over, full().left_over);
   EXPECT_EQ(r.parameter_hash, 12u);
   EXPECT_EQ(r.moved_bytes, 13u);

@@ -50,7 +50,7 @@ View State::mine(int s) const {
 }
 
 Event State::clear(Phase phase) const {
-  Span span = queue_.begin(phase, 0, Event::none());
+  Span span = queue_.begin(phase, no_label, Event::none());
   for (const Buffer& b : buffers_)
     if (b.view()) queue_.run(Clear{b.view()});
   return span.end();

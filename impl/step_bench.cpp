@@ -6,7 +6,7 @@
 // rate of one large product on both (of_rate). narrower/MODEL: pairs of runs in bf16 and in fp32,
 // in turn; the ratio of their steps is the median over pairs. recording/MODEL: pairs of runs with
 // recorders on and off, in turn; the cost is the median of the pairs' ratios, all steps by one
-// clock around them.
+// clock around them. trace/MODEL: the same for tracing, recorders on in both.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -90,14 +90,16 @@ void narrower(benchmark::State& state, const std::string& model, int steps) {
   state.counters["of_fp32"] = median(ratios);
 }
 
-void recording(benchmark::State& state, const std::string& model, int steps) {
+// Pairs of runs with `what` on and off, in turn; the cost is the median of the pairs' ratios.
+void cost_of(benchmark::State& state, const std::string& model, int steps,
+             void (*set)(Training&, bool on)) {
   std::vector<double> ratios;
   bool first = false;
   for (auto _ : state) {
     double ns[2];
     for (const bool on : {first, !first}) {
       Training t = training(model, steps);
-      t.record_time = on;
+      set(t, on);
       ns[on] = static_cast<double>(train(t).ranks[0].loop_ns);
     }
     first = !first;
@@ -108,6 +110,18 @@ void recording(benchmark::State& state, const std::string& model, int steps) {
   state.counters["cost"] = median(ratios) - 1;
   state.counters["cost_lower_quartile"] = ratios[ratios.size() / 4] - 1;
   state.counters["cost_upper_quartile"] = ratios[ratios.size() * 3 / 4] - 1;
+}
+
+void recording(benchmark::State& state, const std::string& model, int steps) {
+  cost_of(state, model, steps, [](Training& t, bool on) { t.record_time = on; });
+}
+
+// zero3: of all strategies the one that asks for memory most often.
+void trace(benchmark::State& state, const std::string& model, int steps) {
+  cost_of(state, model, steps, [](Training& t, bool on) {
+    t.strategy = "zero3", t.overlap = true;
+    t.trace = on;
+  });
 }
 
 void add(const char* name, const std::string& model, int steps, DType type) {
@@ -129,6 +143,10 @@ BENCHMARK_CAPTURE(narrower, gpt_micro, std::string("gpt-micro"), 6)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(recording, gpt_nano, std::string("gpt-nano"), 18)
+    ->Iterations(24)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(trace, gpt_nano, std::string("gpt-nano"), 18)
     ->Iterations(24)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);

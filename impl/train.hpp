@@ -14,6 +14,7 @@
 #include "profilers/breakdown.hpp"
 #include "profilers/ledgers.hpp"
 #include "profilers/span_counts.hpp"
+#include "profilers/traced.hpp"
 
 namespace shardmark {
 
@@ -31,6 +32,7 @@ struct Training {
   Options options;  // accumulate, clip, buckets ...; `steps` of it is filled in by train()
   std::vector<std::uint8_t> corpus;  // the bytes to train on; at least sequence + 1
   bool record_time = true;           // false: recorders off, to see what they cost
+  bool trace = false;                // RankReport::traced is filled; needs record_time
   std::string
       inject;  // a fault for tests, e.g. "delay:rank=1,phase=backward,ms=20"; see impl/inject.hpp
   bool keep_parameters = false;  // RankReport::parameters is filled
@@ -66,6 +68,7 @@ struct RankReport {
   // Of the measured step that is the lower median of the maximum over ranks: what of this rank's
   // intervals is in its window. On a clock of its own where clocks are not comparable.
   Timeline timeline;
+  TracedSteps traced;  // all measured steps, where that was asked for
   std::map<Held, std::uint64_t>
       left_over;                     // bucket, gathered, staging, activation alive after the drain
   std::uint64_t parameter_hash = 0;  // of all parameters as fp32, in order

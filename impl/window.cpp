@@ -24,12 +24,12 @@ bool Window::open(int s) {
   return true;
 }
 
-void Window::open_clear(const Segments& segments) {
-  for (int s : segments) {
+void Window::open_clear(int unit) {
+  for (int s : layout_.used_by(unit)) {
     if (!layout_[s].trainable || slot(s).users) continue;
     const Home& h = layout_.home(layout_[s].home);
     for (int each = h.first; each <= h.last; ++each) open(each);  // closed one segment at a time
-    Span span = writer_.begin(Phase::backward, s, Event::none());
+    Span span = writer_.begin(Phase::backward, unit, Event::none());
     writer_.run(Clear{slot(s).buffer.view()});
     (void)span.end();
   }

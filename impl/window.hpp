@@ -16,10 +16,10 @@ class Window {
   // gradients. resident: what is always here, by parameter.
   Window(Device&, Queue& first_writer, const Layout&, Tag, DType, int linger, Views resident = {});
 
-  bool open(int s);                  // true if it was not here: somebody must fill it
-  void open_clear(const Segments&);  // as zeros, trainable segments only: gradients are added
-  void close(int s, Event after);    // after: the last work that reads it
-  void retire(int keep = 0);         // gives back all but the `keep` closed last
+  bool open(int s);                // true if it was not here: somebody must fill it
+  void open_clear(int unit);       // as zeros, its trainable segments only: gradients are added
+  void close(int s, Event after);  // after: the last work that reads it
+  void retire(int keep = 0);       // gives back all but the `keep` closed last
   View whole(int s) const { return slot(s).buffer.view().slice(layout_[s].in_home); }
   Views views() const { return views_; }
 

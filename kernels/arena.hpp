@@ -48,6 +48,7 @@ class Arena {
   }
   const MemoryLedger& ledger() const { return ledger_; }
   void restart_peaks() { ledger_.restart_peaks(); }
+  void keep_events() { ledger_.keep_events(); }
 
  private:
   friend class Buffer;

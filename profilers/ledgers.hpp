@@ -5,13 +5,23 @@
 #include <compare>
 #include <map>
 #include <utility>
+#include <vector>
 
-#include "words.hpp"
+#include "timeline.hpp"
 
 namespace shardmark {
 
 using Held = std::pair<Tag, DType>;
 using Called = std::pair<Verb, DType>;
+
+// What is held of a tag and a type from then on, by the clock of the timeline.
+struct MemoryEvent {
+  std::int64_t time_ns = 0;
+  std::uint64_t live_bytes = 0;
+  Tag tag = Tag::parameter;
+  DType dtype = DType::f32;
+  bool operator==(const MemoryEvent&) const = default;
+};
 
 class MemoryLedger {
  public:
@@ -22,11 +32,20 @@ class MemoryLedger {
     peaks_[what] = std::max(peaks_[what], now);
     peak_ = std::max(peak_, total_);
     ++allocations_;
+    if (keeps_events_) keep(what, now);
   }
   void remove(Held what, std::uint64_t bytes) {
-    live_[what] -= bytes;
+    std::uint64_t& now = live_[what];
+    now -= bytes;
     total_ -= bytes;
+    if (keeps_events_) keep(what, now);
   }
+  // From here on every change is an event; the first ones say what is held already.
+  void keep_events() {
+    keeps_events_ = true;
+    for (const auto& [what, bytes] : live_) keep(what, bytes);
+  }
+  const std::vector<MemoryEvent>& events() const { return events_; }
   // From here on a peak is the most that is held from now.
   void restart_peaks() {
     peaks_ = live_;
@@ -51,8 +70,13 @@ class MemoryLedger {
   std::uint64_t allocations() const { return allocations_; }
 
  private:
+  void keep(Held what, std::uint64_t live) {
+    events_.push_back({now_ns(), live, what.first, what.second});
+  }
   std::map<Held, std::uint64_t> live_, peaks_;
   std::uint64_t total_ = 0, peak_ = 0, allocations_ = 0;
+  bool keeps_events_ = false;
+  std::vector<MemoryEvent> events_;
 };
 
 // payload: bytes of the verb's whole array. volume: bytes that the algorithm must send from this

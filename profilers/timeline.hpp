@@ -25,6 +25,8 @@ struct Collective {
   bool operator==(const Collective&) const = default;
 };
 
+inline constexpr int no_label = -1;  // of none, or of several
+
 // label: the unit (forward, recompute, backward) or the segment (update, reduce, gather) it belongs
 // to. skew_ns: of a collective, the time until the last rank had begun it, known once the begins of
 // all ranks are compared; not a transfer. transfer_ns: of a collective, from the last rank's begin

@@ -26,12 +26,11 @@ std::int64_t Activity::waited_lately_ns() const {
 }
 
 std::string Activity::text() const {
-  const int now = verb, at = step_now();
-  return fmt::format(
-      "{} collectives, {}{}", calls.load(),
-      now < 0 ? std::string("in none")
-              : fmt::format("in {} of segment {}", name(static_cast<Verb>(now)), label.load()),
-      at < 0 ? std::string() : fmt::format(", step {}", at));
+  const int now = verb, at = step_now(), of = label;
+  std::string in = now < 0 ? "in none" : fmt::format("in {}", name(static_cast<Verb>(now)));
+  if (now >= 0 && of != no_label) in += fmt::format(" of segment {}", of);
+  return fmt::format("{} collectives, {}{}", calls.load(), in,
+                     at < 0 ? std::string() : fmt::format(", step {}", at));
 }
 
 std::string World::last_words() const {

@@ -22,7 +22,7 @@ Model::Model(Rank& r, const Architecture& a, const Options& o)
   targets_ = inputs_.view().slice({a.rows, a.rows});
   workspace_ = work_.view();
   tables_ = table_.view();
-  Span span = queue_.begin(Phase::forward, 0, Event::none());
+  Span span = queue_.begin(Phase::forward, no_label, Event::none());
   queue_.run(Clear{losses_.view()});
   (void)span.end();
 }
@@ -32,7 +32,7 @@ void Model::load(const Batch& batch, int micro) {
           "gradients are to be scaled, but the model was not told by what");
   const MicroBatch& from = batch.micros[static_cast<std::size_t>(micro)];
   step_ = batch.step;
-  Span span = queue_.begin(Phase::forward, 0, Event::none());
+  Span span = queue_.begin(Phase::forward, no_label, Event::none());
   queue_.run(Cast{from.tokens, tokens_});
   queue_.run(Cast{from.targets, targets_});
   (void)span.end();

@@ -47,7 +47,7 @@ class Zero2 final : public Strategy {
         model_.forward(u, params_.views(), gathered_.of(layout_.used_by(u)));
 
       for (int u = layout_.units(); u-- > 0;) {
-        buckets_.open_clear(layout_.used_by(u));
+        buckets_.open_clear(u);
         const Event done = model_.backward(u, params_.views(), buckets_.views(), Event::none());
         for (int s : layout_.completed_by(u)) {
           reduced_[s] = comm_.reduce_scatter(buckets_.whole(s), grads_.mine(s), mean, s, done);

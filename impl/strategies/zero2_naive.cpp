@@ -68,7 +68,7 @@ class Zero2Naive final : public Strategy {
 
  private:
   void zero_the_rest(Event after) {
-    Span span = device_.compute().begin(Phase::backward, 0, after);
+    Span span = device_.compute().begin(Phase::backward, no_label, after);
     for (int s : layout_.trainable())
       for (int r = 0; r < layout_.ranks(); ++r)
         if (sums_ || r != layout_.rank()) device_.compute().run(Clear{grads_.part(s, r)});

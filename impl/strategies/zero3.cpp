@@ -58,7 +58,7 @@ class Zero3 final : public Strategy {
       for (int u = last; u >= 0; --u) {
         const int visit = layout_.visits() - 1 - u;
         fetch(visit);
-        buckets_.open_clear(layout_.used_by(u));
+        buckets_.open_clear(u);
         const Event done = model_.backward(u, weights_.views(), buckets_.views(),
                                            gathered_.of(layout_.used_by(u)));
         release(visit, done);

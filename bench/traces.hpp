@@ -1,0 +1,34 @@
+#pragma once
+// Where are the traces of a run, and who can open them? For each traced cell one file of all ranks,
+// and one a rank for analyzers. The process of a cell makes them, shardmark run writes them.
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/suite.hpp"
+
+namespace shardmark {
+
+// All cells of the suite are traced, once each; a note where more rounds were asked for. rounds: as
+// typed.
+void trace_all(Suite&, const std::string& rounds);
+
+// Beside the sections of a record, under the key "traces": the texts of the files. Nothing where
+// the cell is not traced.
+void add_traces(const Cell&, const Training&, const TrainingReport&, nlohmann::json& sections);
+
+// Writes them below the run's folder, and leaves in their place what the record says of them.
+// Throws Error where that cannot be.
+void write_traces(const std::filesystem::path& folder, nlohmann::json& record);
+
+// How to open them; empty where the run has none.
+std::string traces_text(const std::vector<nlohmann::json>& records,
+                        const std::filesystem::path& folder);
+
+inline constexpr const char* traced_text = "traced: times are not measurements";
+
+// Of a record's cell, or of the settings of one.
+bool is_traced(const nlohmann::json& cell);
+
+}  // namespace shardmark
