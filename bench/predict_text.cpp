@@ -110,8 +110,8 @@ std::string legend(const std::vector<Prediction>& all) {
       "on the wire. peak: everything at the worst moment";
   if (bounded)
     text +=
-        "; ≤: the sum of all columns, which no run exceeds, where the step was not run dry (models "
-        "that are not trained here, or very many buckets)";
+        "; ≤: the sum of all columns, which no run exceeds, where buckets are too many to run the "
+        "step dry (a larger --bucket-mb makes them fewer)";
   return wrapped(text + ". sent: by one rank in one step. GB = 1e9 bytes.", columns) + "\n";
 }
 

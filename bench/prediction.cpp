@@ -64,10 +64,13 @@ double segments_of(const Claims& c) {
 
 void set_peak(Prediction& p, Training t) {
   p.peak_bytes = sum(p.claims.exact);
-  if (p.model->form.empty() || segments_of(p.claims) > most_dry_segments) return;
+  if (segments_of(p.claims) > most_dry_segments) return;
   t.model = p.model->form;
   // The first step holds nothing of one before it.
-  const DryReport dry = dry_run(t, {.steps = 2, .check_order = false});
+  const DryReport dry =
+      dry_run(t, {.steps = 2,
+                  .check_order = false,
+                  .outline = p.model->form.empty() ? &p.model->architecture : nullptr});
   p.peak_bytes = static_cast<double>(dry.steps.back().peak_bytes);
   p.peak_exact = true;
 }

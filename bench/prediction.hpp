@@ -19,8 +19,8 @@ struct Prediction {
   double flops_per_step = 0;   // one rank, forward + backward
   double tokens_per_step = 0;  // all ranks
   // One rank, everything at the worst moment. Exact where the step was run on the dry device, as it
-  // is for models that are trained here while that takes milliseconds; else the sum of all peaks,
-  // each at its own worst moment: no run holds more.
+  // is while that takes milliseconds; else the sum of all peaks, each at its own worst moment: no
+  // run holds more.
   double peak_bytes = 0;
   bool peak_exact = false;
   double held_bytes(Tag) const;  // exact claim, all element types

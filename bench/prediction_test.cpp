@@ -82,23 +82,44 @@ TEST(Prediction, TakesModelsAndRanksThatAreNotHere) {
   EXPECT_LT(all[3].model_state_bytes(), 1.001 * 16 * parameters / 100'000);
 }
 
-TEST(Prediction, OneThatCannotBeTrainedHereHasABound) {
+constexpr const char* neox =
+    R"({"model_type": "gpt_neox", "hidden_size": 64, "intermediate_size": 256,
+        "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100,
+        "max_position_embeddings": 128, "tie_word_embeddings": false})";
+
+Prediction neox_in(const std::string& bucket_mb) {
   const testing::Folder f;
-  testing::write(f / "neox.json",
-                 R"({"model_type": "gpt_neox", "hidden_size": 64, "intermediate_size": 256,
-                     "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100,
-                     "max_position_embeddings": 128, "tie_word_embeddings": false})");
-  const Prediction p = predict(predicted_cells_of({{"--model", {(f / "neox.json").string()}},
-                                                   {"--strategy", {"zero2"}},
-                                                   {"--sequence", {"64"}}}))
-                           .at(0);
+  testing::write(f / "neox.json", neox);
+  return predict(predicted_cells_of({{"--model", {(f / "neox.json").string()}},
+                                     {"--strategy", {"zero2"}},
+                                     {"--bucket-mb", {bucket_mb}},
+                                     {"--sequence", {"64"}}}))
+      .at(0);
+}
+
+TEST(Prediction, KnowsThePeakOfWhatCannotBeTrainedHere) {
+  const Prediction p = neox_in("0.1");
   EXPECT_EQ(p.model->family, "gpt_neox");
+  EXPECT_TRUE(p.peak_exact);
+  double least = 0, most = 0;
+  for (int tag = 0; tag < tags; ++tag) {
+    const double bytes = p.held_bytes(static_cast<Tag>(tag));
+    most += bytes;
+    if (!is_passing(static_cast<Tag>(tag))) least += bytes;
+  }
+  EXPECT_GT(p.peak_bytes, least);
+  EXPECT_LE(p.peak_bytes, most);
+  EXPECT_EQ(to_json(p)["model"]["parameters"], p.claims.parameters);
+}
+
+TEST(Prediction, HasABoundWhereBucketsAreMany) {
+  const Prediction p = neox_in("0.0001");
   EXPECT_FALSE(p.peak_exact);
   double sum = 0;
   for (int tag = 0; tag < tags; ++tag) sum += p.held_bytes(static_cast<Tag>(tag));
   EXPECT_EQ(p.peak_bytes, sum);
+  EXPECT_GE(p.peak_bytes, neox_in("0.0002").peak_bytes);
   EXPECT_NE(predict_text({p}).find("≤"), std::string::npos);
-  EXPECT_EQ(to_json(p)["model"]["parameters"], p.claims.parameters);
 }
 
 TEST(Prediction, WhatIsWrongIsOneSentence) {
