@@ -31,7 +31,7 @@ std::string other_setting(const Sampled& base, const Sampled& head) {
 
 void compare_times(const Sampled& base, const Sampled& head, const CompareOptions& options,
                    ComparedCell& out) {
-  if (options.across_machines) return;
+  if (options.across_machines || options.exact_only) return;
   out.ratio = ratio_of(base.step_ns, head.step_ns);
   out.verdict = verdict_of(*out.ratio, options.threshold);
   if (out.ratio->has_interval) return;
@@ -68,7 +68,8 @@ void compare_failed(const Sampled& base, const Sampled& head, ComparedCell& out)
 ComparedCell compared(const std::string& id, const Sampled& base, const Sampled& head,
                       const CompareOptions& options) {
   ComparedCell out{.id = id,
-                   .verdict = options.across_machines ? Verdict::untimed : Verdict::ambiguous,
+                   .verdict = options.across_machines || options.exact_only ? Verdict::untimed
+                                                                            : Verdict::ambiguous,
                    .ratio = std::nullopt,
                    .base_rounds = base.step_ns.size(),
                    .head_rounds = head.step_ns.size(),
@@ -129,11 +130,13 @@ void check(const Side& base, const Side& head, const CompareOptions& options) {
         "{} holds {} and {} {}; compare two of one kind.", base.path,
         base.kind == SideKind::records ? "records" : "Google Benchmark's times", head.path,
         head.kind == SideKind::records ? "records" : "Google Benchmark's times"));
-  if (options.across_machines && base.kind == SideKind::google_benchmark)
+  if ((options.across_machines || options.exact_only) && base.kind == SideKind::google_benchmark)
     throw InputError(
-        "--across-machines compares what formulas give, but a Google Benchmark JSON holds times; "
-        "compare the runs' records.");
-  if (options.across_machines) return;
+        fmt::format("{}, but a Google Benchmark JSON holds times; compare the runs' records.",
+                    options.exact_only ? "--exact compares what must repeat"
+                                       : "--across-machines compares what formulas give"));
+  // Of two machines it is the times that differ.
+  if (options.across_machines || options.exact_only) return;
   if (const std::string other = other_fact(base.machine, head.machine); !other.empty())
     throw InputError(
         fmt::format("{} and {} come from two machines ({}), so their times are not comparable; "

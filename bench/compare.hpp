@@ -13,6 +13,7 @@ namespace shardmark {
 struct CompareOptions {
   double threshold = 0.03;       // a fraction
   bool across_machines = false;  // then only what formulas give
+  bool exact_only = false;       // times are not judged
 };
 
 struct Difference {
