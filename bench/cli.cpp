@@ -16,6 +16,7 @@
 #include "bench/compare_command.hpp"
 #include "bench/doctor.hpp"
 #include "bench/execute.hpp"
+#include "bench/gate_command.hpp"
 #include "bench/given_world.hpp"
 #include "bench/guard.hpp"
 #include "bench/launcher.hpp"
@@ -48,12 +49,13 @@ struct Parsed {
   CollectivesArguments collectives;
   CompareArguments compare;
   ExportArguments exported;
+  GateArguments gate;
   std::string cell_file;
 };
 
 // Those that people type; what this program starts by itself are hidden ones beside them.
-constexpr std::array<std::string_view, 7> commands = {"run",  "collectives", "compare", "export",
-                                                      "list", "doctor",      "cell"};
+constexpr std::array<std::string_view, 8> commands = {"run",  "collectives", "compare", "export",
+                                                      "gate", "list",        "doctor",  "cell"};
 
 void refuse_extras(const CLI::App& app, const std::string& command,
                    const std::vector<std::string>& known) {
@@ -83,6 +85,7 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
   CLI::App* collectives = add_collectives(app, p.collectives);
   CLI::App* compared = add_compare(app, p.compare);
   CLI::App* exported = add_export(app, p.exported);
+  CLI::App* gate = add_gate(app, p.gate);
   CLI::App* list_command =
       app.add_subcommand("list", "Models, strategies, devices and communicators of this build");
   CLI::App* doctor_command =
@@ -109,6 +112,7 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
                   : *collectives ? collectives_flag_names()
                   : *compared    ? compare_flag_names()
                   : *exported    ? export_flag_names()
+                  : *gate        ? gate_flag_names()
                                  : std::vector<std::string>{});
   std::vector<std::string> known(commands.begin(), commands.end());
   known.insert(known.end(), {"--help", "--version"});
@@ -119,10 +123,11 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
     take_collectives_flags(*collectives, p.collectives);
     return collectives_command(p.collectives);
   }
-  for (CLI::App* sub : {compared, exported})
+  for (CLI::App* sub : {compared, exported, gate})
     if (*sub) check_options(*sub);
   if (*compared) return compare_command(p.compare);
   if (*exported) return export_command(p.exported);
+  if (*gate) return gate_command(p.gate);
   if (*list_command) return list();
   if (*doctor_command) return doctor();
   if (!*run) {

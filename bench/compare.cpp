@@ -153,22 +153,14 @@ void check_rounds(const Side& side) {
 
 using SampledCells = std::map<std::string, Sampled>;
 
-std::string without_timeouts(const std::string& id) {
-  std::istringstream segments(id);
-  std::string out;
-  for (std::string s; std::getline(segments, s, '/');)
-    if (!s.starts_with("timeout-") && !s.starts_with("comm-timeout-")) out += s + "/";
-  return out;
-}
-
 // When a cell is given up says nothing of what it is: one cell of each side that have no partner
 // and differ by that alone go under base's id. Where several could be it, none is.
 void match_timeouts(const SampledCells& base, SampledCells& head) {
   std::map<std::string, std::pair<std::vector<std::string>, std::vector<std::string>>> alone;
   for (const auto& [id, cell] : base)
-    if (!head.contains(id)) alone[without_timeouts(id)].first.push_back(id);
+    if (!head.contains(id)) alone[without_time_limits(id)].first.push_back(id);
   for (const auto& [id, cell] : head)
-    if (!base.contains(id)) alone[without_timeouts(id)].second.push_back(id);
+    if (!base.contains(id)) alone[without_time_limits(id)].second.push_back(id);
   for (const auto& [key, ids] : alone) {
     if (ids.first.size() != 1 || ids.second.size() != 1) continue;
     auto cell = head.extract(ids.second.front());
@@ -178,6 +170,14 @@ void match_timeouts(const SampledCells& base, SampledCells& head) {
 }
 
 }  // namespace
+
+std::string without_time_limits(const std::string& id) {
+  std::istringstream segments(id);
+  std::string out;
+  for (std::string s; std::getline(segments, s, '/');)
+    if (!s.starts_with("timeout-") && !s.starts_with("comm-timeout-")) out += s + "/";
+  return out;
+}
 
 std::string more_rounds(SideKind kind) {
   return kind == SideKind::records

@@ -23,9 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t sample_version = 1;
 
-const char* name_of(GateStage stage) {
-  return stage == GateStage::first ? "first" : "confirming";
-}
+const char* name_of(GateStage stage) { return stage == GateStage::first ? "first" : "confirming"; }
 
 // Passes of the two stages never share an order.
 std::int64_t order_number(GateStage stage, std::size_t number) {
@@ -49,8 +47,7 @@ PairRunner::PairRunner(GateProgram programs, const fs::path& samples, std::uint6
       file_(samples, std::ios::app),
       seed_(seed),
       interrupts_(interrupts) {
-  if (!file_)
-    throw InputError(fmt::format("samples cannot be written to {}.", samples.string()));
+  if (!file_) throw InputError(fmt::format("samples cannot be written to {}.", samples.string()));
 }
 
 bool PairRunner::pass(GateStage stage, std::size_t number, const std::vector<GateCell*>& cells) {

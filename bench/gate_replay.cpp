@@ -71,8 +71,8 @@ std::string replay_text(const std::vector<Replayed>& all, const std::vector<Gate
   std::size_t least = cells.front().first.size();
   for (const GateCell& c : cells) least = std::min(least, c.first.size());
   Grid grid(2);
-  grid.row({"threads", "slowdown", "cells", "gated", "suspects", "found", "found %",
-            "per 200 cells"});
+  grid.row(
+      {"threads", "slowdown", "cells", "gated", "suspects", "found", "found %", "per 200 cells"});
   for (const Replayed& r : all)
     grid.row({r.crowded ? "more than cores" : "a core each",
               r.factor == 1 ? "none" : fmt::format("+{:g} %", (r.factor - 1) * 100),

@@ -11,12 +11,12 @@
 namespace shardmark {
 
 struct Replayed {
-  double factor = 1;            // by which head was slower
-  bool crowded = false;         // cells with more threads than cores
-  std::size_t cells = 0;        // of that kind
-  std::size_t gated = 0;        // cells times repetitions
-  std::size_t slower = 0;       // found to be
-  std::size_t suspects = 0;     // measured again
+  double factor = 1;         // by which head was slower
+  bool crowded = false;      // cells with more threads than cores
+  std::size_t cells = 0;     // of that kind
+  std::size_t gated = 0;     // cells times repetitions
+  std::size_t slower = 0;    // found to be
+  std::size_t suspects = 0;  // measured again
   double share() const { return gated > 0 ? static_cast<double>(slower) / gated : 0; }
 };
 

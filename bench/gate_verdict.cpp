@@ -74,8 +74,7 @@ Gated judged(const std::vector<TimePair>& first, const std::vector<TimePair>& co
   if (t.slower >= rules.suspect) {
     if (confirming.empty()) return Gated::suspect;
     const Tally again = tally(confirming);
-    const bool slower =
-        again.slower >= rules.regression && again.ratio() > 1 + rules.threshold;
+    const bool slower = again.slower >= rules.regression && again.ratio() > 1 + rules.threshold;
     return slower ? Gated::slower : Gated::same;
   }
   const bool faster = t.faster >= rules.improvement && t.ratio() < 1 / (1 + rules.threshold);
