@@ -10,6 +10,7 @@
 #include <functional>
 #include <new>
 
+#include "bench/baseline.hpp"
 #include "bench/cli_options.hpp"
 #include "bench/collectives_cli.hpp"
 #include "bench/collectives_execute.hpp"
@@ -50,12 +51,13 @@ struct Parsed {
   CompareArguments compare;
   ExportArguments exported;
   GateArguments gate;
+  BaselineArguments baseline;
   std::string cell_file;
 };
 
 // Those that people type; what this program starts by itself are hidden ones beside them.
-constexpr std::array<std::string_view, 8> commands = {"run",  "collectives", "compare", "export",
-                                                      "gate", "list",        "doctor",  "cell"};
+constexpr std::array<std::string_view, 9> commands = {
+    "run", "collectives", "compare", "export", "gate", "baseline", "list", "doctor", "cell"};
 
 void refuse_extras(const CLI::App& app, const std::string& command,
                    const std::vector<std::string>& known) {
@@ -86,6 +88,7 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
   CLI::App* compared = add_compare(app, p.compare);
   CLI::App* exported = add_export(app, p.exported);
   CLI::App* gate = add_gate(app, p.gate);
+  CLI::App* baseline = add_baseline(app, p.baseline);
   CLI::App* list_command =
       app.add_subcommand("list", "Models, strategies, devices and communicators of this build");
   CLI::App* doctor_command =
@@ -113,6 +116,7 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
                   : *compared    ? compare_flag_names()
                   : *exported    ? export_flag_names()
                   : *gate        ? gate_flag_names()
+                  : *baseline    ? baseline_flag_names()
                                  : std::vector<std::string>{});
   std::vector<std::string> known(commands.begin(), commands.end());
   known.insert(known.end(), {"--help", "--version"});
@@ -123,11 +127,12 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
     take_collectives_flags(*collectives, p.collectives);
     return collectives_command(p.collectives);
   }
-  for (CLI::App* sub : {compared, exported, gate})
+  for (CLI::App* sub : {compared, exported, gate, baseline})
     if (*sub) check_options(*sub);
   if (*compared) return compare_command(p.compare);
   if (*exported) return export_command(p.exported);
   if (*gate) return gate_command(p.gate);
+  if (*baseline) return baseline_command(p.baseline);
   if (*list_command) return list();
   if (*doctor_command) return doctor();
   if (!*run) {

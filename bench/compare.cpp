@@ -176,6 +176,7 @@ std::string without_time_limits(const std::string& id) {
   std::string out;
   for (std::string s; std::getline(segments, s, '/');)
     if (!s.starts_with("timeout-") && !s.starts_with("comm-timeout-")) out += s + "/";
+  if (!out.empty()) out.pop_back();
   return out;
 }
 

@@ -91,12 +91,17 @@ std::string failures(const GateReport& r, const char* line) {
 std::string legend(const GateReport& r) {
   const bool crowded =
       std::any_of(r.cells.begin(), r.cells.end(), [](const GateCell& c) { return c.crowded; });
+  const std::string faster =
+      r.rules.improvement > r.rules.pairs
+          ? ""
+          : fmt::format("FASTER: it was in {} of {} or more, and head/base is below {:.3f}. ",
+                        r.rules.improvement, r.rules.pairs, 1 / (1 + r.rules.threshold));
   return fmt::format(
       "base, head: the shortest step, of the slowest rank. slower: pairs in which head was; from "
       "{} of {} on a cell is measured again, and SLOWER from {} of {} on where head/base is above "
-      "{:g} as well. FASTER: in {} of {} or more, below {:.3f}. control: base against itself.{}",
+      "{:g} as well. {}control: base against itself.{}",
       r.rules.suspect, r.rules.pairs, r.rules.regression, r.rules.confirm, 1 + r.rules.threshold,
-      r.rules.improvement, r.rules.pairs, 1 / (1 + r.rules.threshold),
+      faster,
       crowded ? " *: more threads than cores, so the system decides much of its time." : "");
 }
 
