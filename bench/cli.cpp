@@ -76,6 +76,15 @@ void refuse_extras(const CLI::App& app, const std::string& command,
   throw InputError(fmt::format("\"{}\" stands behind no flag. See {} --help.", first, command));
 }
 
+std::vector<std::string> flags_of(const std::string& command) {
+  if (command == "run") return run_flag_names();
+  if (command == "collectives") return collectives_flag_names();
+  if (command == "compare") return compare_flag_names();
+  if (command == "export") return export_flag_names();
+  if (command == "gate") return gate_flag_names();
+  return command == "baseline" ? baseline_flag_names() : std::vector<std::string>{};
+}
+
 int dispatch(int argc, char** argv, GivenWorld* world) {
   Parsed p;
   CLI::App app{main_text, "shardmark"};
@@ -110,14 +119,7 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
                                  typed.empty() ? "" : typed.front()->get_name() + " "));
   }
   for (CLI::App* sub : app.get_subcommands())
-    refuse_extras(*sub, "shardmark " + sub->get_name(),
-                  *run           ? run_flag_names()
-                  : *collectives ? collectives_flag_names()
-                  : *compared    ? compare_flag_names()
-                  : *exported    ? export_flag_names()
-                  : *gate        ? gate_flag_names()
-                  : *baseline    ? baseline_flag_names()
-                                 : std::vector<std::string>{});
+    refuse_extras(*sub, "shardmark " + sub->get_name(), flags_of(sub->get_name()));
   std::vector<std::string> known(commands.begin(), commands.end());
   known.insert(known.end(), {"--help", "--version"});
   refuse_extras(app, "shardmark", known);

@@ -99,7 +99,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"run --suite smoke --explain ddp", "--explain \"ddp\" is no cell of this run"},
         Wrong{"run --inject sabotage", "--inject 'sabotage': it may be"},
         Wrong{"run --suite mine",
-              "--suite \"mine\" is no suite of this build (default, precision, smoke, wires); "
+              "--suite \"mine\" is no suite of this build (default, gate, gate-exact, precision, "
+              "smoke, wires); "
               "write ./mine for"},
         Wrong{"run --model gpt:layers=999999999,width=999999999,heads=1",
               "--model 'gpt:layers=999999999,width=999999999,heads=1': layers is 999999999, but "
