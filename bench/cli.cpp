@@ -9,12 +9,14 @@
 #include <functional>
 #include <new>
 
+#include "bench/baseline.hpp"
 #include "bench/cli_options.hpp"
 #include "bench/collectives_cli.hpp"
 #include "bench/collectives_execute.hpp"
 #include "bench/compare_command.hpp"
 #include "bench/doctor.hpp"
 #include "bench/execute.hpp"
+#include "bench/gate_command.hpp"
 #include "bench/given_world.hpp"
 #include "bench/guard.hpp"
 #include "bench/launcher.hpp"
@@ -53,6 +55,8 @@ struct Parsed {
   ExportArguments exported;
   PredictArguments predict;
   ReportArguments report;
+  GateArguments gate;
+  BaselineArguments baseline;
   std::string cell_file;
 };
 
@@ -73,7 +77,14 @@ std::vector<Command> commands_of(CLI::App& app, Parsed& p, GivenWorld* world) {
   const auto add = [&](CLI::App* parser, Names flags, std::function<int()> run) {
     parser->allow_extras();
     all.push_back({parser, std::move(flags), std::move(run)});
-    return parser;
+  };
+  // Whose flags are all of one value, but for what is repeatable.
+  const auto plain = [&](CLI::App* parser, const Names& flags, std::function<int()> run,
+                         const Names& repeatable = {}) {
+    add(parser, flags, [=] {
+      check_options(*parser, repeatable);
+      return run();
+    });
   };
   CLI::App* run = add_run(app, p.run);
   add(run, run_flag_names(), [=, &p] {
@@ -85,23 +96,17 @@ std::vector<Command> commands_of(CLI::App& app, Parsed& p, GivenWorld* world) {
     take_collectives_flags(*collectives, p.collectives);
     return collectives_command(p.collectives);
   });
-  CLI::App* compared = add_compare(app, p.compare);
-  add(compared, compare_flag_names(), [=, &p] {
-    check_options(*compared);
-    return compare_command(p.compare);
-  });
-  CLI::App* exported = add_export(app, p.exported);
-  add(exported, export_flag_names(), [=, &p] {
-    check_options(*exported);
-    return export_command(p.exported);
-  });
+  plain(add_compare(app, p.compare), compare_flag_names(),
+        [&p] { return compare_command(p.compare); });
+  plain(add_export(app, p.exported), export_flag_names(),
+        [&p] { return export_command(p.exported); });
+  plain(add_report(app, p.report), report_flag_names(), [&p] { return report_command(p.report); },
+        {"RUN"});
+  plain(add_gate(app, p.gate), gate_flag_names(), [&p] { return gate_command(p.gate); });
+  plain(add_baseline(app, p.baseline), baseline_flag_names(),
+        [&p] { return baseline_command(p.baseline); });
   CLI::App* predicted = add_predict(app, p.predict);
   add(predicted, predict_flag_names(), [=, &p] { return predict_command(*predicted, p.predict); });
-  CLI::App* report = add_report(app, p.report);
-  add(report, report_flag_names(), [=, &p] {
-    check_options(*report, {"RUN"});
-    return report_command(p.report);
-  });
   add(app.add_subcommand("list", "Models, strategies, devices and communicators of this build"), {},
       list);
   add(app.add_subcommand("doctor", "What this machine offers, and what should be changed"), {},

@@ -35,7 +35,7 @@ bool is_traced(const Sampled& s) {
 
 void compare_times(const Sampled& base, const Sampled& head, const CompareOptions& options,
                    ComparedCell& out) {
-  if (options.across_machines) return;
+  if (options.across_machines || options.exact_only) return;
   if (is_traced(base)) {
     out.verdict = Verdict::untimed;
     out.base_ns = out.head_ns = 0;
@@ -78,7 +78,8 @@ void compare_failed(const Sampled& base, const Sampled& head, ComparedCell& out)
 ComparedCell compared(const std::string& id, const Sampled& base, const Sampled& head,
                       const CompareOptions& options) {
   ComparedCell out{.id = id,
-                   .verdict = options.across_machines ? Verdict::untimed : Verdict::ambiguous,
+                   .verdict = options.across_machines || options.exact_only ? Verdict::untimed
+                                                                            : Verdict::ambiguous,
                    .ratio = std::nullopt,
                    .base_rounds = base.step_ns.size(),
                    .head_rounds = head.step_ns.size(),
@@ -139,11 +140,13 @@ void check(const Side& base, const Side& head, const CompareOptions& options) {
         "{} holds {} and {} {}; compare two of one kind.", base.path,
         base.kind == SideKind::records ? "records" : "Google Benchmark's times", head.path,
         head.kind == SideKind::records ? "records" : "Google Benchmark's times"));
-  if (options.across_machines && base.kind == SideKind::google_benchmark)
+  if ((options.across_machines || options.exact_only) && base.kind == SideKind::google_benchmark)
     throw InputError(
-        "--across-machines compares what formulas give, but a Google Benchmark JSON holds times; "
-        "compare the runs' records.");
-  if (options.across_machines) return;
+        fmt::format("{}, but a Google Benchmark JSON holds times; compare the runs' records.",
+                    options.exact_only ? "--exact compares what must repeat"
+                                       : "--across-machines compares what formulas give"));
+  // Of two machines it is the times that differ.
+  if (options.across_machines || options.exact_only) return;
   if (const std::string other = other_fact(base.machine, head.machine); !other.empty())
     throw InputError(
         fmt::format("{} and {} come from two machines ({}), so their times are not comparable; "
@@ -160,22 +163,14 @@ void check_rounds(const Side& side) {
 
 using SampledCells = std::map<std::string, Sampled>;
 
-std::string without_timeouts(const std::string& id) {
-  std::istringstream segments(id);
-  std::string out;
-  for (std::string s; std::getline(segments, s, '/');)
-    if (!s.starts_with("timeout-") && !s.starts_with("comm-timeout-")) out += s + "/";
-  return out;
-}
-
 // When a cell is given up says nothing of what it is: one cell of each side that have no partner
 // and differ by that alone go under base's id. Where several could be it, none is.
 void match_timeouts(const SampledCells& base, SampledCells& head) {
   std::map<std::string, std::pair<std::vector<std::string>, std::vector<std::string>>> alone;
   for (const auto& [id, cell] : base)
-    if (!head.contains(id)) alone[without_timeouts(id)].first.push_back(id);
+    if (!head.contains(id)) alone[without_time_limits(id)].first.push_back(id);
   for (const auto& [id, cell] : head)
-    if (!base.contains(id)) alone[without_timeouts(id)].second.push_back(id);
+    if (!base.contains(id)) alone[without_time_limits(id)].second.push_back(id);
   for (const auto& [key, ids] : alone) {
     if (ids.first.size() != 1 || ids.second.size() != 1) continue;
     auto cell = head.extract(ids.second.front());
@@ -185,6 +180,15 @@ void match_timeouts(const SampledCells& base, SampledCells& head) {
 }
 
 }  // namespace
+
+std::string without_time_limits(const std::string& id) {
+  std::istringstream segments(id);
+  std::string out;
+  for (std::string s; std::getline(segments, s, '/');)
+    if (!s.starts_with("timeout-") && !s.starts_with("comm-timeout-")) out += s + "/";
+  if (!out.empty()) out.pop_back();
+  return out;
+}
 
 std::string more_rounds(SideKind kind) {
   return kind == SideKind::records

@@ -13,6 +13,7 @@ namespace shardmark {
 struct CompareOptions {
   double threshold = 0.03;       // a fraction
   bool across_machines = false;  // then only what formulas give
+  bool exact_only = false;       // times are not judged
 };
 
 struct Difference {
@@ -46,6 +47,9 @@ struct Comparison {
 
 // Throws InputError: sides of two kinds, of two machines, or nothing that formulas give.
 Comparison compare(Side base, Side head, const CompareOptions&);
+
+// An id without when its cell is given up, which says nothing of what it is.
+std::string without_time_limits(const std::string& id);
 
 // What to do where too few rounds have no interval.
 std::string more_rounds(SideKind);

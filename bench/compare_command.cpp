@@ -73,6 +73,7 @@ CLI::App* add_compare(CLI::App& app, CompareArguments& a) {
   add(*command, "--format", a.format, "NAME", "text, json or markdown [text]");
   command->add_flag("--across-machines", a.across_machines,
                     "compare two machines, by what formulas give alone: bytes, calls, volumes");
+  command->add_flag("--exact", a.exact, "compare what must repeat exactly, and no times");
   return command;
 }
 
@@ -89,13 +90,16 @@ CLI::App* add_export(CLI::App& app, ExportArguments& a) {
   return command;
 }
 
-Names compare_flag_names() { return {"--threshold", "--format", "--across-machines", "--help"}; }
+Names compare_flag_names() {
+  return {"--threshold", "--format", "--across-machines", "--exact", "--help"};
+}
 
 Names export_flag_names() { return {"--format", "--out", "-o", "--help"}; }
 
 int compare_command(const CompareArguments& a) {
   CompareOptions options;
   options.across_machines = a.across_machines;
+  options.exact_only = a.exact;
   if (!a.threshold.empty())
     options.threshold = real_number("--threshold", a.threshold, 0, 1000) / 100;
   const std::string format =

@@ -12,7 +12,7 @@ namespace shardmark {
 
 struct CompareArguments {
   std::string base, head, threshold, format;  // as typed; empty: not given
-  bool across_machines = false;
+  bool across_machines = false, exact = false;
 };
 
 struct ExportArguments {

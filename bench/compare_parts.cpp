@@ -44,8 +44,8 @@ std::string nothing_compared(const Comparison& c) {
 // What was compared of any cell, in the order in which it is read.
 std::string exact_legend(const Comparison& c) {
   std::vector<std::string> kinds;
-  for (const char* kind :
-       {"bytes", "peaks", "calls", "volumes", "losses", "norms", "final parameters"})
+  for (const char* kind : {"bytes", "peaks", "calls", "volumes", "allocations", "spans", "losses",
+                           "norms", "final parameters"})
     if (std::any_of(c.cells.begin(), c.cells.end(),
                     [&](const ComparedCell& cell) { return cell.kinds.contains(kind); }))
       kinds.emplace_back(kind);
@@ -59,6 +59,7 @@ std::string exact_legend(const Comparison& c) {
   }
   if (c.options.across_machines)
     text += "Times, peaks, losses, norms and final parameters are not compared across machines. ";
+  if (c.options.exact_only) text += "Times are not compared. ";
   return text;
 }
 

@@ -37,8 +37,20 @@ fs::path file_of(const std::string& what, const fs::path& path) {
   return path / "records.jsonl";
 }
 
+// A baseline holds one run behind another: the last one counts.
+void keep_last_run(Records& read, const fs::path& file) {
+  if (read.records.empty()) return;
+  const std::string last = text_at(read.records.back(), "run");
+  const std::size_t left =
+      std::erase_if(read.records, [&](const json& r) { return text_at(r, "run") != last; });
+  if (left > 0)
+    read.warnings.push_back(
+        fmt::format("{} holds several runs; the last one is read, {}.", file.string(), last));
+}
+
 RunRecords records_of(const std::string& what, const fs::path& file, const std::string& text) {
   Records read = records_in(text, file);
+  keep_last_run(read, file);
   if (read.records.empty())
     throw InputError(fmt::format("{}: {} holds no record.", what, file.string()));
   return {latest(read.records), std::move(read.warnings)};

@@ -103,11 +103,14 @@ TEST(compare_text, the_legend_names_only_what_was_compared) {
   const auto text_of = [](const Lines& base, const Lines& head) {
     return compare_text(compare(side_of(base), side_of(head), {}), 1000);
   };
-  EXPECT_TRUE(has(text_of(rounds_of(3), rounds_of(3)),
-                  "exact: bytes, peaks, calls, volumes, losses, norms and final parameters, to"));
+  EXPECT_TRUE(
+      has(text_of(rounds_of(3), rounds_of(3)),
+          "exact: bytes, peaks, calls, volumes, allocations, spans, losses, norms and final "
+          "parameters, to"));
   Lines other = rounds_of(3);
   for (json& r : other) r["machine"]["instruction_set"] = "another";
-  EXPECT_TRUE(has(text_of(rounds_of(3), other), "exact: bytes, peaks, calls and volumes, to"));
+  EXPECT_TRUE(has(text_of(rounds_of(3), other),
+                  "exact: bytes, peaks, calls, volumes, allocations and spans, to"));
   Lines none = other;
   for (json& r : none) example::set_failed(r, "failed", "a rank died");
   EXPECT_FALSE(has(text_of(rounds_of(3), none), "exact: "));

@@ -85,7 +85,8 @@ Descriptor file_of(const std::string& text) {
   return file;
 }
 
-pid_t spawn_self(const std::vector<std::string>& arguments, int in, int out, int err) {
+pid_t spawn(const std::string& file, const std::vector<std::string>& arguments, int in, int out,
+            int err) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in, 0);
@@ -106,7 +107,7 @@ pid_t spawn_self(const std::vector<std::string>& arguments, int in, int out, int
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);
   pid_t pid = -1;
-  errno = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, argv.data(), environ);
+  errno = posix_spawn(&pid, file.c_str(), &actions, &attributes, argv.data(), environ);
   const bool ok = errno == 0;
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
@@ -241,14 +242,20 @@ bool Interrupts::seen() {
   return signal_ != 0;
 }
 
-ProcessEnd run_self(const std::vector<std::string>& arguments, const std::string& input,
-                    const ProcessLimits& limits, Interrupts& interrupts) {
+ProcessEnd run_program(const std::string& file, const std::vector<std::string>& arguments,
+                       const std::string& input, const ProcessLimits& limits,
+                       Interrupts& interrupts) {
   const Descriptor in = file_of(input);
   Pipe out, err;
-  const pid_t pid = spawn_self(arguments, in.get(), out.write.get(), err.write.get());
+  const pid_t pid = spawn(file, arguments, in.get(), out.write.get(), err.write.get());
   out.write.close();
   err.write.close();
   return Watch(pid, std::move(out.read), std::move(err.read), limits, interrupts).to_the_end();
+}
+
+ProcessEnd run_self(const std::vector<std::string>& arguments, const std::string& input,
+                    const ProcessLimits& limits, Interrupts& interrupts) {
+  return run_program("/proc/self/exe", arguments, input, limits, interrupts);
 }
 
 void die_with_parent() {

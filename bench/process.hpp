@@ -46,7 +46,11 @@ struct ProcessEnd {
   std::string output, errors;  // standard output; the end of standard error
 };
 
-// Runs this very program with these arguments. Throws Error where it cannot be started.
+// Runs this program with these arguments, the first of them its own name. Throws Error where it
+// cannot be started.
+ProcessEnd run_program(const std::string& file, const std::vector<std::string>& arguments,
+                       const std::string& input, const ProcessLimits&, Interrupts&);
+// The same with this very program.
 ProcessEnd run_self(const std::vector<std::string>& arguments, const std::string& input,
                     const ProcessLimits&, Interrupts&);
 
