@@ -16,6 +16,7 @@
 #include "bench/compare_command.hpp"
 #include "bench/doctor.hpp"
 #include "bench/execute.hpp"
+#include "bench/exercises/exercise_cli.hpp"
 #include "bench/given_world.hpp"
 #include "bench/guard.hpp"
 #include "bench/launcher.hpp"
@@ -39,6 +40,7 @@ Start here:
   shardmark run --help   what can be varied
   shardmark collectives  measure the collectives alone
   shardmark compare OLD NEW   what became slower, fatter or different
+  shardmark exercise     the course's exercises, answered in numbers
   shardmark list         models and strategies
 Exit codes: 0 all well; 1 a cell failed or a check did not hold; 2 the input is wrong;
 130 interrupted (Ctrl-C), 143 terminated (SIGTERM): finished records are kept.)";
@@ -48,12 +50,13 @@ struct Parsed {
   CollectivesArguments collectives;
   CompareArguments compare;
   ExportArguments exported;
+  ExerciseArguments exercise;
   std::string cell_file;
 };
 
 // Those that people type; what this program starts by itself are hidden ones beside them.
-constexpr std::array<std::string_view, 7> commands = {"run",  "collectives", "compare", "export",
-                                                      "list", "doctor",      "cell"};
+constexpr std::array<std::string_view, 8> commands = {
+    "run", "collectives", "compare", "export", "exercise", "list", "doctor", "cell"};
 
 void refuse_extras(const CLI::App& app, const std::string& command,
                    const std::vector<std::string>& known) {
@@ -72,6 +75,15 @@ void refuse_extras(const CLI::App& app, const std::string& command,
   throw InputError(fmt::format("\"{}\" stands behind no flag. See {} --help.", first, command));
 }
 
+std::vector<std::string> flag_names_of(const std::string& command) {
+  return command == "run"           ? run_flag_names()
+         : command == "collectives" ? collectives_flag_names()
+         : command == "compare"     ? compare_flag_names()
+         : command == "export"      ? export_flag_names()
+         : command == "exercise"    ? exercise_flag_names()
+                                    : std::vector<std::string>{};
+}
+
 int dispatch(int argc, char** argv, GivenWorld* world) {
   Parsed p;
   CLI::App app{main_text, "shardmark"};
@@ -83,6 +95,7 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
   CLI::App* collectives = add_collectives(app, p.collectives);
   CLI::App* compared = add_compare(app, p.compare);
   CLI::App* exported = add_export(app, p.exported);
+  CLI::App* exercise = add_exercise(app, p.exercise);
   CLI::App* list_command =
       app.add_subcommand("list", "Models, strategies, devices and communicators of this build");
   CLI::App* doctor_command =
@@ -104,12 +117,7 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
                                  typed.empty() ? "" : typed.front()->get_name() + " "));
   }
   for (CLI::App* sub : app.get_subcommands())
-    refuse_extras(*sub, "shardmark " + sub->get_name(),
-                  *run           ? run_flag_names()
-                  : *collectives ? collectives_flag_names()
-                  : *compared    ? compare_flag_names()
-                  : *exported    ? export_flag_names()
-                                 : std::vector<std::string>{});
+    refuse_extras(*sub, "shardmark " + sub->get_name(), flag_names_of(sub->get_name()));
   std::vector<std::string> known(commands.begin(), commands.end());
   known.insert(known.end(), {"--help", "--version"});
   refuse_extras(app, "shardmark", known);
@@ -119,10 +127,11 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
     take_collectives_flags(*collectives, p.collectives);
     return collectives_command(p.collectives);
   }
-  for (CLI::App* sub : {compared, exported})
+  for (CLI::App* sub : {compared, exported, exercise})
     if (*sub) check_options(*sub);
   if (*compared) return compare_command(p.compare);
   if (*exported) return export_command(p.exported);
+  if (*exercise) return exercise_command(p.exercise);
   if (*list_command) return list();
   if (*doctor_command) return doctor();
   if (!*run) {
