@@ -187,7 +187,8 @@ int command_line(int argc, char** argv) {
     if (command == "launch") return guard({typed.begin() + 1, typed.end()});
     if (command == "hello") return hello(argc > 2 ? argv[2] : "");
     if (command == "run" && mpi::launched()) return in_given_world(argc, argv);
-    if (command == "collectives" && mpi::launched()) return on_first_rank(argc, argv);
+    if ((command == "collectives" || command == "exercise") && mpi::launched())
+      return on_first_rank(argc, argv);
     return dispatch(argc, argv, nullptr);
   });
 }

@@ -7,6 +7,14 @@
 
 namespace shardmark {
 
+namespace {
+
+constexpr const char* crowded =
+    " Some cells have more compute and communication threads than cores: their times are longer "
+    "than on cores of their own.";
+
+}  // namespace
+
 std::string Judgement::verdict() const {
   switch (kind) {
     case Kind::holds:
@@ -39,7 +47,7 @@ const Row& in_bf16(const Trial& trial, const char* strategy) {
 
 Page claims_page(const Trial& trial) {
   Page page;
-  page.title("What the course states, checked");
+  page.title("What the course states, checked", 1);
   page.paragraph(
       "",
       "P parameters, N ranks, k micro-steps a step; GB are 1e9 bytes. What is computed comes from "
@@ -67,7 +75,7 @@ Page claims_page(const Trial& trial) {
                  fmt::format("of {} statements {} hold, {} are off, {} contradict another one, {} "
                              "cannot be tested here.",
                              all, count[0], count[1], count[2], count[3]));
-  page.paragraph("Measured", trial.about());
+  page.paragraph("Measured", trial.about() + (trial.crowded() ? crowded : ""));
   page.paragraph("Further", "the same cells with a larger model:");
   page.command("shardmark run --suite claims --model gpt-micro");
   return page;

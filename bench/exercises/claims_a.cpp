@@ -85,9 +85,12 @@ Judgement a6(const Trial&) {
   const PerParameter ddp = per_parameter({"ddp"}), zero1 = per_parameter({"zero1"}),
                      zero2 = per_parameter({"zero2"}), zero3 = per_parameter({"zero3"});
   const double n = 8, gathers = zero3.sent_parameters / zero3.sent_gradients;
-  const bool bytes =
-      same_figure(zero2.states(), 2 + 2 / n + 12 / n) && same_figure(zero3.states(), 16 / n);
-  return {bytes && same_figure(gathers, 1) ? Kind::holds : Kind::inconsistent, "B5",
+  const bool bytes = same_figure(zero2.states(), 2 + 2 / n + 12 / n) &&
+                     same_figure(zero3.states(), 16 / n) && same_figure(zero2.sent(), zero1.sent());
+  return {!bytes                    ? Kind::off
+          : same_figure(gathers, 1) ? Kind::holds
+                                    : Kind::inconsistent,
+          bytes ? "B5" : "other bytes or traffic",
           fmt::format("the bytes are right ({}P, {}P, {}P, {}P at N = 8), and stage 2 sends {:.2f} "
                       "of stage 1 (k = 4: {:.2f}). Stage 3 gathers parameters {:.0f} times, for "
                       "forward and again for backward, not once.",

@@ -50,7 +50,8 @@ Judgement b3(const Trial& trial) {
   const Row &ddp = in_bf16(trial, "ddp"), &zero3 = in_bf16(trial, "zero3");
   const double kept = held_bytes(ddp, {"activation"}), kept3 = held_bytes(zero3, {"activation"});
   return held_against(
-      kept == kept3, fmt::format("{} bytes of activations", grouped(kept - kept3)),
+      kept == kept3 && held_bytes(zero3, {"gathered"}) > 0,
+      fmt::format("{} bytes of activations", grouped(kept - kept3)),
       fmt::format("activations are {} under DDP and {} under stage 3, which adds {} of gathered "
                   "weights and {} of buckets. Fragmentation is not measured.",
                   with_unit(kept, "B"), with_unit(kept3, "B"),
@@ -59,13 +60,15 @@ Judgement b3(const Trial& trial) {
 }
 
 Judgement b4(const Trial&) {
+  const double cluster = 512 * 49e12;
   const double per_gpu = per_parameter({"zero3", 512}).states() * 2e12;
   return {
       Kind::untestable, "there are neither 512 V100 nor an offload",
-      fmt::format("the figures fit each other: 512 x 49 TFLOP/s = {} PFLOP/s, 39 % of a V100's "
+      fmt::format("the figures {}fit each other: 512 x 49 TFLOP/s = {} PFLOP/s, {} of a V100's "
                   "125. 2e12 parameters are {} a GPU of 32, 40e9 are {}: only with states outside "
                   "of the GPU.",
-                  significant(512 * 49e12 * 1e-15), with_unit(per_gpu, "B"),
+                  std::abs(cluster * 1e-15 - 25) < 1 ? "" : "do not ", significant(cluster * 1e-15),
+                  percent(49.0 / 125, 0), with_unit(per_gpu, "B"),
                   with_unit(per_parameter({"ddp", 1}).states() * 40e9, "B"))};
 }
 

@@ -25,10 +25,13 @@ void answer_clipping(const Trial& trial, Page& page) {
   const Row& zero1 = trial.row({{"strategy", "zero1"}});
   const Cell cell = cell_from_json(zero1.shown->at("cell"));
   const SliceNorms norms = slice_norms(cell);
-  const double whole = first_norm(ddp), right = std::min(1.0, cell.clip / whole);
+  const double whole = first_norm(ddp), sharded = first_norm(zero1);
+  require(std::abs(norms.over_ranks / sharded - 1) < 1e-12,
+          "the gradient that was looked at rank by rank is not the one of the cell");
+  const double right = std::min(1.0, cell.clip / whole);
 
-  Block block{{"CLIPPING, step 1", "elements", "own norm", "coefficient by it", "by the whole norm",
-               "too large by"},
+  Block block{{"CLIPPING, first step", "elements", "own norm", "coefficient by it",
+               "by the whole norm", "too large by"},
               1,
               {}};
   double squares = 0, clipped = 0, least = 1e300, most = 0;
@@ -48,7 +51,7 @@ void answer_clipping(const Trial& trial, Page& page) {
     sums.rows.push_back({name, digits(value), fmt::format("{:.12f}", value / whole)});
   };
   sum("ddp, which holds all of it", whole);
-  sum("zero1, squares all-reduced", first_norm(zero1));
+  sum("zero1, squares all-reduced", sharded);
   sum("root of the sum of the own norms' squares", std::sqrt(squares));
   page.table(sums);
 
@@ -61,14 +64,15 @@ void answer_clipping(const Trial& trial, Page& page) {
   page.paragraph(
       "Verdict",
       fmt::format(
-          "with the all-reduce ZeRO-1's norm is the unsharded one (relative difference "
-          "{:.0e}). Without it the ranks scale by coefficients that are {:.2f} to {:.2f} "
+          "with the all-reduce ZeRO-1's norm is the unsharded one, {}. Without it the ranks scale "
+          "by coefficients that are {:.2f} to {:.2f} "
           "times too large, each by another; the gradient that is applied has norm {} where "
           "at most {} was asked for, and no longer its direction. All ranks still end with "
           "the same parameters, each N-th coming from its owner, so that nothing but the "
           "comparison with an unsharded run shows it.",
-          std::abs(first_norm(zero1) / whole - 1), least, most, digits(std::sqrt(clipped)),
-          cell.clip));
+          sharded == whole ? "to the last bit"
+                           : fmt::format("but for {:.0e} of it", std::abs(sharded / whole - 1)),
+          least, most, digits(std::sqrt(clipped)), cell.clip));
 }
 
 }  // namespace shardmark

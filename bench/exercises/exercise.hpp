@@ -13,6 +13,7 @@ struct Exercise {
   int number;
   const char *title, *question;
   void (*answer)(const Trial&, Page&);  // appends numbers, formula, verdict
+  bool timed;                           // its numbers are times, among others
   const char* further;                  // what to type to go on
   std::string suite() const { return "exercise" + std::to_string(number); }
 };

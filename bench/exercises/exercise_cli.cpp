@@ -42,12 +42,18 @@ int list_exercises() {
   return 0;
 }
 
+int interrupted(CellRunner& runner) {
+  fmt::print(stderr, "shardmark: interrupted before there was an answer\n");
+  return 128 + runner.interrupted_by();
+}
+
 // On a terminal each answer is shown as soon as it is there.
 int answer(const std::vector<const Exercise*>& chosen, const std::string& out, CellRunner& runner) {
   Page all;
+  if (chosen.size() > 1) all.title("The course's exercises, answered", 1);
   for (const Exercise* e : chosen) {
     const auto trial = run_trial(e->suite(), runner);
-    if (!trial) return 128 + runner.interrupted_by();
+    if (!trial) return interrupted(runner);
     Page page = page_of(*e, *trial);
     if (out.empty()) fmt::print("{}{}", e == chosen.front() ? "" : "\n", page.text(columns));
     std::fflush(stdout);
@@ -59,7 +65,7 @@ int answer(const std::vector<const Exercise*>& chosen, const std::string& out, C
 
 int judge_claims(const std::string& out, CellRunner& runner) {
   const auto trial = run_trial("claims", runner);
-  if (!trial) return 128 + runner.interrupted_by();
+  if (!trial) return interrupted(runner);
   const Page page = claims_page(*trial);
   if (out.empty()) {
     fmt::print("{}", page.text(columns));
@@ -88,7 +94,12 @@ Names exercise_flag_names() { return {"--out", "-o", "--help"}; }
 
 int exercise_command(const ExerciseArguments& a) {
   if (a.which.empty() && a.out.empty()) return list_exercises();
+  if (mpi::launched())
+    throw InputError("shardmark exercise starts its cells by itself; run it without the launcher.");
   const Names names = known();
+  if (a.which.empty())
+    throw InputError(
+        fmt::format("--out is given without an exercise; there are {}.", join(names, ", ")));
   if (std::find(names.begin(), names.end(), a.which) == names.end())
     throw InputError(fmt::format("there is no exercise \"{}\"; there are {}{}", a.which,
                                  join(names, ", "), suggestion(a.which, names)));

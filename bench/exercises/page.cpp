@@ -34,10 +34,10 @@ std::string labelled(const std::string& label, const std::string& text, std::siz
          "\n";
 }
 
-// What Markdown would take for the border of a cell.
+// What Markdown would take for the border of a cell, or for emphasis.
 std::string in_cell(const std::string& text) {
   std::string out;
-  for (const char c : text) out += c == '|' ? "\\|" : std::string(1, c);
+  for (const char c : text) out += (c == '|' || c == '*' ? "\\" : "") + std::string(1, c);
   return out;
 }
 
@@ -63,7 +63,8 @@ std::string statement_text(const Verdicted& v, std::size_t columns) {
 std::string statements_markdown(const std::vector<Verdicted>& all) {
   std::string out = "| id | statement | verdict | shown by |\n|---|---|---|---|\n";
   for (const Verdicted& v : all)
-    out += markdown_row({v.id, v.statement, "**" + v.verdict + "**", v.shown});
+    out += fmt::format("| {} | {} | **{}** | {} |\n", v.id, in_cell(v.statement),
+                       in_cell(v.verdict), in_cell(v.shown));
   return out;
 }
 
@@ -108,7 +109,10 @@ std::string Page::markdown() const {
   for (const Item& item : items_) {
     if (!out.empty()) out += '\n';
     out += std::visit(
-        Overloaded{[](const Title& t) { return "## " + t.text + "\n"; },
+        Overloaded{[](const Title& t) {
+                     return fmt::format(
+                         "{} {}\n", std::string(static_cast<std::size_t>(t.level), '#'), t.text);
+                   },
                    [](const Paragraph& p) {
                      return (p.label.empty() ? "" : "**" + p.label + ".** ") + p.text + "\n";
                    },

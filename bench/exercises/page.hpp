@@ -16,7 +16,10 @@ struct Verdicted {
 
 class Page {
  public:
-  void title(std::string text) { items_.emplace_back(Title{std::move(text)}); }
+  // level: 1 of a whole page, 2 of a part.
+  void title(std::string text, int level = 2) {
+    items_.emplace_back(Title{std::move(text), level});
+  }
   // label: "Question"; empty: none.
   void paragraph(std::string label, std::string text) {
     items_.emplace_back(Paragraph{std::move(label), std::move(text)});
@@ -32,6 +35,7 @@ class Page {
  private:
   struct Title {
     std::string text;
+    int level;
   };
   struct Paragraph {
     std::string label, text;

@@ -41,7 +41,7 @@ void answer_reduce_scatter(const Trial& trial, Page& page) {
     for (const Row& row : group.rows) {
       const double whole = 4 * parameters_of(row);
       const double sent = called(row, "volume_bytes", gradient_verbs);
-      block.rows.push_back({row.strategy, group.settings.at("ranks").dump(),
+      block.rows.push_back({row.strategy + crowded_mark(row), group.settings.at("ranks").dump(),
                             row.overlap ? "on" : "off", fixed(sent * 1e-6, 3),
                             fixed(sent / whole, 3), fixed(moved(row) * 1e-6, 3),
                             fixed(moved(row) / link_rate(row) * 1e3, 1), fixed(transfer(row), 1),

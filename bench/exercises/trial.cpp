@@ -52,19 +52,15 @@ const Row& Trial::row(const json& settings) const {
   return *found;
 }
 
-bool Trial::oversubscribed() const {
-  return std::any_of(records_.begin(), records_.end(),
-                     [](const json& r) { return r.at("oversubscribed").get<bool>(); });
-}
-
 std::string Trial::about() const {
   const json& machine = records_.front().at("machine");
-  return fmt::format("{} records in {}; {}, {} cores{}.", records_.size(), folder_,
-                     text_at(machine, "cpu"), machine.at("cores_usable").dump(),
-                     oversubscribed()
-                         ? ". Some cells have more threads than there are cores: their times are "
-                           "longer than they would be on cores of their own"
-                         : "");
+  return fmt::format("{} records in {}; {}, {} cores.", records_.size(), folder_,
+                     text_at(machine, "cpu"), machine.at("cores_usable").dump());
+}
+
+bool Trial::crowded() const {
+  return std::any_of(records_.begin(), records_.end(),
+                     [](const json& r) { return r.at("oversubscribed").get<bool>(); });
 }
 
 std::optional<Trial> run_trial(const std::string& name, CellRunner& runner,

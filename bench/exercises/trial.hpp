@@ -23,9 +23,9 @@ class Trial {
   // The one cell whose settings are these, such as {{"strategy", "zero1"}, {"overlap", false}}.
   // Throws Error where there is none, or several.
   const Row& row(const nlohmann::json& settings) const;
-  bool oversubscribed() const;  // in any cell more threads than cores
-  // "24 records in results/runs/..; AMD EPYC, 2 cores".
+  // "24 records in results/runs/..; AMD EPYC, 2 cores."
   std::string about() const;
+  bool crowded() const;  // in any cell are more threads than cores
 
  private:
   std::vector<nlohmann::json> records_;

@@ -47,14 +47,18 @@ void answer_zeroing(const Trial& trial, Page& page) {
                by_freeing = state_bytes_of(zero1) - state_bytes_of(freed);
   page.paragraph(
       "Verdict",
-      fmt::format("beyond ZeRO-1 zeroing saves {} of model states and {} of the peak: {}. Freeing "
-                  "saves {} of model states, 4P(1 - 1/N) = {}, and {} of the peak, since {} of "
-                  "buckets come and go. Both send and train the same.",
-                  bytes(by_zeros), bytes(peak(zero1) - peak(zeroed)),
-                  by_zeros == 0 ? "a zero takes as much room as any other number"
-                                : "which no formula explains",
-                  bytes(by_freeing), bytes(4 * parameters_of(zero1) * (1 - 1 / n)),
-                  bytes(peak(zero1) - peak(freed)), bytes(held_bytes(freed, {"bucket"}))));
+      fmt::format(
+          "beyond ZeRO-1 zeroing saves {} of model states and {} of the peak: {}. Freeing "
+          "saves {} of model states, 4P(1 - 1/N) = {}, and {} of the peak, since {} of "
+          "buckets come and go. {}",
+          bytes(by_zeros), bytes(peak(zero1) - peak(zeroed)),
+          by_zeros == 0 ? "a zero takes as much room as any other number"
+                        : "which no formula explains",
+          bytes(by_freeing), bytes(4 * parameters_of(zero1) * (1 - 1 / n)),
+          bytes(peak(zero1) - peak(freed)), bytes(held_bytes(freed, {"bucket"})),
+          called(zeroed, "volume_bytes", every_verb) == called(freed, "volume_bytes", every_verb)
+              ? "Both send and train the same."
+              : "Both train the same."));
 }
 
 }  // namespace shardmark
