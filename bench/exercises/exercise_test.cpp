@@ -9,6 +9,7 @@
 #include "bench/exercises/exercise.hpp"
 #include "bench/exercises/slice_norms.hpp"
 #include "bench/exercises/small_trial.hpp"
+#include "bench/text.hpp"
 #include "bench/units.hpp"
 
 namespace shardmark {
@@ -101,6 +102,22 @@ TEST(exercise, an_all_reduce_sends_twice_what_a_reduce_scatter_sends) {
   EXPECT_TRUE(has(text, "gradients send 2.00 times as much and the step moves 1.50 times")) << text;
 }
 
+// "shardmark run --suite NAME --flag value ..": cells that can be trained, and more or others of
+// them than the exercise has.
+TEST(exercise, what_is_typed_to_go_further_can_be_run) {
+  for (const Exercise& e : exercises()) {
+    const std::vector<std::string> typed = words(e.further);
+    ASSERT_GE(typed.size(), 6u) << e.further;
+    EXPECT_EQ(std::vector(typed.begin(), typed.begin() + 4),
+              (std::vector<std::string>{"shardmark", "run", "--suite", e.suite()}));
+    Given flags;
+    for (std::size_t i = 4; i + 1 < typed.size(); i += 2) flags[typed[i]] = {typed[i + 1]};
+    const Suite as_it_is = load_suite(e.suite(), {}), further = load_suite(e.suite(), flags);
+    EXPECT_FALSE(further.cells.empty()) << e.further;
+    EXPECT_NE(further.cells, as_it_is.cells) << e.further;
+  }
+}
+
 TEST(exercise, what_failed_is_no_answer) {
   const Smaller broken = {{{"--model", {"mlp:layers=2,width=16"}},
                            {"--sequence", {"8"}},
@@ -136,7 +153,7 @@ TEST(page, is_written_for_the_terminal_and_as_markdown_from_one_description) {
                 "BYTES  peak\nddp*      7\na|b      12\n\n"
                 "A1        two are one\n          off by 2.\n          1 + 1 = 2\n\n"
                 "    shardmark list\n");
-  EXPECT_EQ(page.markdown(), "# All\n\n**Verdict.** it is so, " + std::string(95, 'x') +
+  EXPECT_EQ(page.markdown(), "# All\n\n**Verdict:** it is so, " + std::string(95, 'x') +
                                  " and on\n\n"
                                  "| BYTES | peak |\n|---|--:|\n| ddp\\* | 7 |\n| a\\|b | 12 |\n\n"
                                  "| id | statement | verdict | shown by |\n|---|---|---|---|\n"

@@ -114,7 +114,7 @@ std::string Page::markdown() const {
                          "{} {}\n", std::string(static_cast<std::size_t>(t.level), '#'), t.text);
                    },
                    [](const Paragraph& p) {
-                     return (p.label.empty() ? "" : "**" + p.label + ".** ") + p.text + "\n";
+                     return (p.label.empty() ? "" : "**" + p.label + ":** ") + p.text + "\n";
                    },
                    [](const Block& b) { return markdown_table(b); },
                    [](const Command& c) { return "    " + c.typed + "\n"; },
