@@ -34,6 +34,11 @@ Judgement held_against(bool holds, const std::string& otherwise, std::string sho
           std::move(shown)};
 }
 
+Judgement set_against(bool agrees, const std::string& id, std::string shown) {
+  return {agrees ? Judgement::Kind::holds : Judgement::Kind::inconsistent, agrees ? "" : id,
+          std::move(shown)};
+}
+
 bool same_figure(double a, double b) { return std::abs(a - b) < 1e-9; }
 
 const Row& wired(const Trial& trial, const char* strategy, bool overlap, int batch) {

@@ -18,6 +18,9 @@ struct Judgement {
 // holds, or else off by `otherwise`.
 Judgement held_against(bool holds, const std::string& otherwise, std::string shown);
 
+// holds, or else inconsistent with the statement of that id.
+Judgement set_against(bool agrees, const std::string& id, std::string shown);
+
 bool same_figure(double, double);  // but for the rounding of doubles
 
 // Cells of the suite "claims": fp32 on two ranks behind a link, and bf16 on four.

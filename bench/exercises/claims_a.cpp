@@ -37,10 +37,11 @@ Judgement a1(const Trial&) {
 
 Judgement a2(const Trial&) {
   const PerParameter ddp = per_parameter({"ddp", 8});
-  return {same_figure(ddp.moments, 28 / 7.0) ? Kind::holds : Kind::inconsistent, "A1",
-          fmt::format("{} + {} GB are right; the optimizer state is {} GB by A1's own count, {} GB "
-                      "with the fp32 copy. 28 GB would be two moments of 2 bytes, or one of 4.",
-                      gb(ddp.parameter), gb(ddp.gradient), gb(ddp.moments), gb(ddp.optimizer()))};
+  return set_against(
+      same_figure(ddp.moments, 28 / 7.0), "A1",
+      fmt::format("{} + {} GB are right; the optimizer state is {} GB by A1's own count, {} GB "
+                  "with the fp32 copy. 28 GB would be two moments of 2 bytes, or one of 4.",
+                  gb(ddp.parameter), gb(ddp.gradient), gb(ddp.moments), gb(ddp.optimizer())));
 }
 
 Judgement a3(const Trial& trial) {
@@ -87,18 +88,15 @@ Judgement a6(const Trial&) {
   const double n = 8, gathers = zero3.sent_parameters / zero3.sent_gradients;
   const bool bytes = same_figure(zero2.states(), 2 + 2 / n + 12 / n) &&
                      same_figure(zero3.states(), 16 / n) && same_figure(zero2.sent(), zero1.sent());
-  return {!bytes                    ? Kind::off
-          : same_figure(gathers, 1) ? Kind::holds
-                                    : Kind::inconsistent,
-          bytes ? "B5" : "other bytes or traffic",
-          fmt::format("the bytes are right ({}P, {}P, {}P, {}P at N = 8), and stage 2 sends {:.2f} "
-                      "of stage 1 (k = 4: {:.2f}). Stage 3 gathers parameters {:.0f} times, for "
-                      "forward and again for backward, not once.",
-                      ddp.states(), zero1.states(), zero2.states(), zero3.states(),
-                      zero2.sent() / zero1.sent(),
-                      per_parameter({"zero2", 8, "bf16", 4}).sent() /
-                          per_parameter({"zero1", 8, "bf16", 4}).sent(),
-                      gathers)};
+  std::string shown = fmt::format(
+      "the bytes are right ({}P, {}P, {}P, {}P at N = 8), and stage 2 sends {:.2f} "
+      "of stage 1 (k = 4: {:.2f}). Stage 3 gathers parameters {:.0f} times, for "
+      "forward and again for backward, not once.",
+      ddp.states(), zero1.states(), zero2.states(), zero3.states(), zero2.sent() / zero1.sent(),
+      per_parameter({"zero2", 8, "bf16", 4}).sent() / per_parameter({"zero1", 8, "bf16", 4}).sent(),
+      gathers);
+  if (!bytes) return held_against(false, "other bytes or traffic", std::move(shown));
+  return set_against(same_figure(gathers, 1), "B5", std::move(shown));
 }
 
 Judgement a7(const Trial& trial) {

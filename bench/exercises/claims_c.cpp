@@ -43,14 +43,15 @@ Judgement c2(const Trial& trial) {
   const bool volumes = same_figure(sent_in_p(zero1.sent()), 2) &&
                        same_figure(sent_in_p(zero2.sent()), 2) &&
                        same_figure(sent_in_p(zero3.sent()), 3);
-  return {
-      volumes && calls1 == 1 && calls2 == 1 ? Kind::holds : Kind::inconsistent, "C9",
-      fmt::format("volumes are right: {:.0f}P, {:.0f}P, {:.0f}P; {:.0f}P is stage 3 with "
-                  "all-reduced gradients. But one reduction a step could not hide behind the "
-                  "backward that makes its gradients, as C9 has it: the cells reduced {:.0f} and "
-                  "{:.0f} times a step, by bucket.",
-                  sent_in_p(zero1.sent()), sent_in_p(zero2.sent()), sent_in_p(zero3.sent()),
-                  sent_in_p(ddp.sent_gradients + zero3.sent_parameters), calls1, calls2)};
+  std::string shown = fmt::format(
+      "volumes are right: {:.0f}P, {:.0f}P, {:.0f}P; {:.0f}P is stage 3 with "
+      "all-reduced gradients. But one reduction a step could not hide behind the "
+      "backward that makes its gradients, as C9 has it: the cells reduced {:.0f} and "
+      "{:.0f} times a step, by bucket.",
+      sent_in_p(zero1.sent()), sent_in_p(zero2.sent()), sent_in_p(zero3.sent()),
+      sent_in_p(ddp.sent_gradients + zero3.sent_parameters), calls1, calls2);
+  if (!volumes) return held_against(false, "another volume", std::move(shown));
+  return set_against(calls1 == 1 && calls2 == 1, "C9", std::move(shown));
 }
 
 Judgement c3(const Trial&) {

@@ -55,8 +55,8 @@ TEST(exercise, bytes_are_those_of_the_formula_and_padding_is_told_apart) {
 TEST(exercise, step_times_are_shown_in_parts_for_both_overlaps) {
   const std::string text = answer(
       3, {{{"--model", {"mlp:layers=2,width=16"}}, {"--sequence", {"8"}}, {"--steps", {"2"}}}, 2});
-  for (const char* words : {"forward", "backward", "communication",
-                            "Overlap off:", "Overlap on:", "both send the same a step"})
+  for (const char* words :
+       {"forward", "backward", "comm.", "Overlap off:", "Overlap on:", "both send the same a step"})
     EXPECT_TRUE(has(text, words)) << words;
 }
 

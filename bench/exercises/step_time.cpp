@@ -10,7 +10,8 @@ namespace {
 
 // Clipping takes microseconds: it is shown with the update.
 double ms(const Row& row, const std::string& part) {
-  return part_ms(row, part) + (part == "update" ? part_ms(row, "clip") : 0);
+  return part_ms(row, part == "comm." ? "communication" : part) +
+         (part == "update" ? part_ms(row, "clip") : 0);
 }
 
 std::string told_apart(const Row& ddp, const Row& zero1) {
@@ -27,8 +28,7 @@ std::string told_apart(const Row& ddp, const Row& zero1) {
 void answer_step_time(const Trial& trial, Page& page) {
   const Group& group = trial.groups().front();
   const int decimals = decimals_of_ms(group);
-  const Cells parts = {"forward", "backward", "communication", "update",
-                       "exposed", "hidden",   "other"};
+  const Cells parts = {"forward", "backward", "comm.", "update", "exposed", "hidden", "other"};
   Block block{{"TIME, ms", "overlap", "step (rounds)"}, 2, {}};
   block.header.insert(block.header.end(), parts.begin(), parts.end());
   for (const Row& row : group.rows) {
