@@ -4,11 +4,13 @@
 #include <functional>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/checks.hpp"
 #include "bench/summary.hpp"
+#include "bench/units.hpp"
 
 namespace shardmark {
 
@@ -59,6 +61,22 @@ std::vector<std::size_t> skipped_steps(const nlohmann::json& record);
 // The witness that is furthest from the accounting: interface, transport; empty where nobody
 // counted.
 std::string witness_of(const nlohmann::json& record);
+
+// Measured bytes of these tags, of rank 0.
+double held_bytes(const Row&, const std::vector<std::string>& tags);
+// What the best witness saw leave rank 0 in a step; none where nobody counted.
+std::optional<double> moved_a_step(const nlohmann::json& record);
+// A step's transfers: of all steps and rounds but skipped steps, the median; none where nobody
+// knows how long they were. Steps are few and a transfer is short: one step alone would say less.
+std::optional<double> transfer_ms(const Row&);
+
+// One unit for all bytes of a block, by its largest value.
+struct ByteScale {
+  DecimalUnit unit;
+  int decimals = 0;
+  explicit ByteScale(double largest);
+  std::string operator()(double bytes) const;
+};
 
 // Each is empty where the group has nothing to show in it.
 std::string time_block(const Group&, Notes&, std::size_t columns);

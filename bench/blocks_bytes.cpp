@@ -52,12 +52,6 @@ double sum(const json& entries, const char* key, const std::function<bool(const 
   return total;
 }
 
-double held(const Row& row, const std::vector<std::string>& tags) {
-  return sum((*row.shown)["bytes"]["held"], "measured_bytes", [&](const json& e) {
-    return std::find(tags.begin(), tags.end(), e["tag"].get<std::string>()) != tags.end();
-  });
-}
-
 bool is_gradient(const json& called) {
   return called["dtype"] != "f64" &&
          (called["verb"] == "all_reduce" || called["verb"] == "reduce_scatter");
@@ -67,7 +61,14 @@ bool is_parameter(const json& called) {
 }
 bool is_any(const json&) { return true; }
 
-// What the best witness saw leave rank 0 in a step; none where nobody counted.
+}  // namespace
+
+double held_bytes(const Row& row, const std::vector<std::string>& tags) {
+  return sum((*row.shown)["bytes"]["held"], "measured_bytes", [&](const json& e) {
+    return std::find(tags.begin(), tags.end(), e["tag"].get<std::string>()) != tags.end();
+  });
+}
+
 std::optional<double> moved_a_step(const json& record) {
   const json& traffic = record["traffic"];
   const std::string witness = witness_of(record);
@@ -82,23 +83,17 @@ std::optional<double> moved_a_step(const json& record) {
   return steps > 0 ? std::optional(moved / steps) : std::nullopt;
 }
 
-// One unit for the whole block, by its largest value.
-struct Scale {
-  DecimalUnit unit;
-  int decimals = 0;
-  explicit Scale(double largest) : unit(unit_for(largest, "B")) {
-    decimals = unit.size == 1 ? 0 : decimals_for(largest / unit.size);
-  }
-  std::string operator()(double bytes) const { return fixed(bytes / unit.size, decimals); }
-};
+ByteScale::ByteScale(double largest)
+    : unit(unit_for(largest, "B")),
+      decimals(unit.size == 1 ? 0 : decimals_for(largest / unit.size)) {}
 
-}  // namespace
+std::string ByteScale::operator()(double bytes) const { return fixed(bytes / unit.size, decimals); }
 
 std::string bytes_block(const Group& group, Notes& notes, std::size_t columns) {
   double largest = 0;
   for (const Row& row : group.rows)
     if (row.shown) largest = std::max(largest, (*row.shown)["bytes"]["peak_bytes"].get<double>());
-  const Scale in(largest);
+  const ByteScale in(largest);
   const auto values = [&](const Row& row) {
     const json& bytes = (*row.shown)["bytes"];
     const json& states = bytes["model_state"];
@@ -109,9 +104,9 @@ std::string bytes_block(const Group& group, Notes& notes, std::size_t columns) {
       base_peak = (*ddp->shown)["bytes"]["peak_bytes"];
     }
     Values v;
-    v.cells = {in(held(row, {"parameter"})),
-               in(held(row, {"gradient"})),
-               in(held(row, {"master", "first_moment", "second_moment"})),
+    v.cells = {in(held_bytes(row, {"parameter"})),
+               in(held_bytes(row, {"gradient"})),
+               in(held_bytes(row, {"master", "first_moment", "second_moment"})),
                in(states["measured_bytes"]),
                in(states["exact_bytes"]),
                in(states["textbook_bytes"]),
@@ -133,7 +128,7 @@ std::string traffic_block(const Group& group, Notes& notes, std::size_t columns)
   double largest = 0;
   for (const Row& row : group.rows)
     if (row.shown) largest = std::max(largest, volume(row));
-  const Scale in(largest);
+  const ByteScale in(largest);
   const auto values = [&](const Row& row) {
     const json& traffic = (*row.shown)["traffic"];
     const json& called = traffic["called"];

@@ -8,10 +8,6 @@ namespace shardmark {
 
 using nlohmann::json;
 
-namespace {
-
-// Of all steps and rounds but skipped steps, the median; none where nobody knows how long it was.
-// Steps are few and a transfer is short: one step alone would say less.
 std::optional<double> transfer_ms(const Row& row) {
   std::vector<double> all;
   for (const json* record : row.ok) {
@@ -26,8 +22,6 @@ std::optional<double> transfer_ms(const Row& row) {
   std::sort(all.begin(), all.end());
   return all.empty() ? std::nullopt : std::optional(all[(all.size() - 1) / 2]);
 }
-
-}  // namespace
 
 std::vector<std::size_t> skipped_steps(const json& record) {
   std::vector<std::size_t> measured;

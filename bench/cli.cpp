@@ -16,6 +16,7 @@
 #include "bench/compare_command.hpp"
 #include "bench/doctor.hpp"
 #include "bench/execute.hpp"
+#include "bench/exercises/exercise_cli.hpp"
 #include "bench/gate_command.hpp"
 #include "bench/given_world.hpp"
 #include "bench/guard.hpp"
@@ -44,6 +45,7 @@ Start here:
   shardmark compare OLD NEW   what became slower, fatter or different
   shardmark predict      bytes and volume of what is not here: any N, any known model
   shardmark report RUN   one page of figures
+  shardmark exercise     the course's exercises, answered in numbers
   shardmark list         models and strategies
 Exit codes: 0 all well; 1 a cell failed or a check did not hold; 2 the input is wrong;
 130 interrupted (Ctrl-C), 143 terminated (SIGTERM): finished records are kept.)";
@@ -57,6 +59,7 @@ struct Parsed {
   ReportArguments report;
   GateArguments gate;
   BaselineArguments baseline;
+  ExerciseArguments exercise;
   std::string cell_file;
 };
 
@@ -105,6 +108,8 @@ std::vector<Command> commands_of(CLI::App& app, Parsed& p, GivenWorld* world) {
   plain(add_gate(app, p.gate), gate_flag_names(), [&p] { return gate_command(p.gate); });
   plain(add_baseline(app, p.baseline), baseline_flag_names(),
         [&p] { return baseline_command(p.baseline); });
+  plain(add_exercise(app, p.exercise), exercise_flag_names(),
+        [&p] { return exercise_command(p.exercise); });
   CLI::App* predicted = add_predict(app, p.predict);
   add(predicted, predict_flag_names(), [=, &p] { return predict_command(*predicted, p.predict); });
   add(app.add_subcommand("list", "Models, strategies, devices and communicators of this build"), {},
@@ -219,7 +224,8 @@ int command_line(int argc, char** argv) {
     if (command == "launch") return guard({typed.begin() + 1, typed.end()});
     if (command == "hello") return hello(argc > 2 ? argv[2] : "");
     if (command == "run" && mpi::launched()) return in_given_world(argc, argv);
-    if (command == "collectives" && mpi::launched()) return on_first_rank(argc, argv);
+    if ((command == "collectives" || command == "exercise") && mpi::launched())
+      return on_first_rank(argc, argv);
     return dispatch(argc, argv, nullptr);
   });
 }

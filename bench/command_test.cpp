@@ -86,9 +86,9 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"run --suite bad.suite",
               "bad.suite, line 2: --rank is no flag that can stand here; did you mean --ranks?"},
         Wrong{"run --suite smoek",
-              "--suite \"smoek\" is neither a file nor a suite of this build (default, gate-exact, "
-              "gate, "
-              "precision, smoke, wires); did you mean smoke?"},
+              "--suite \"smoek\" is neither a file nor a suite of this build (claims, default, "
+              "exercise1, exercise2, exercise3, exercise4, exercise5, gate-exact, gate, precision, "
+              "smoke, wires); did you mean smoke?"},
         Wrong{"run --suite missing.suite", "--suite: there is no file missing.suite."},
         Wrong{"run --out short/run",
               "--out short/run is no folder that can be created and written"},
@@ -100,8 +100,9 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"run --suite smoke --explain ddp", "--explain \"ddp\" is no cell of this run"},
         Wrong{"run --inject sabotage", "--inject 'sabotage': it may be"},
         Wrong{"run --suite mine",
-              "--suite \"mine\" is no suite of this build (default, gate-exact, gate, precision, "
-              "smoke, wires); "
+              "--suite \"mine\" is no suite of this build (claims, default, exercise1, "
+              "exercise2, exercise3, exercise4, exercise5, gate-exact, gate, precision, smoke, "
+              "wires); "
               "write ./mine for"},
         Wrong{"run --model gpt:layers=999999999,width=999999999,heads=1",
               "--model 'gpt:layers=999999999,width=999999999,heads=1': layers is 999999999, but "
