@@ -33,7 +33,8 @@ std::vector<StepTimes> breakdown(const Timeline&, int steps);
 Timeline within(const Timeline&, const StepTimes&);
 
 // The step that stands for all: the index of the lower median of these times, the first of equals.
-// A skipped step updates nothing and gathers less: it counts only where no other was made.
+// A skipped step updates nothing and gathers less: it counts only where no other was made. There
+// must be one.
 std::size_t lower_median(const std::vector<std::int64_t>& step_ns,
                          const std::vector<bool>& skipped);
 
