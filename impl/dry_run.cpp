@@ -28,8 +28,7 @@ class LonelyWorld final : public World {
 class DryRank {
  public:
   DryRank(const Job& job, int rank, DryOptions device, bool outline)
-      : job_(job),
-        options_(job.training.options),
+      : options_(job.training.options),
         device_(job.training.overlap, std::move(device)),
         world_(job.training.ranks, rank),
         comm_(device_, job.training.ranks, rank),
@@ -63,7 +62,6 @@ class DryRank {
   const DryDevice& device() const { return device_; }
 
  private:
-  const Job& job_;
   const Options& options_;
   DryDevice device_;
   LonelyWorld world_;
@@ -81,7 +79,7 @@ DryReport dry_run(const Training& t, const DryAsked& asked) {
   require(asked.steps <= steps_of(t), "a dry run makes no more steps than the run");
   const Job job = asked.outline ? Job(t, *asked.outline) : Job(t);
   const auto scratch = [&t](const Op& op) { return cpu::scratch_bytes(op, t.threads_per_rank); };
-  DryRank run(job, asked.rank, {asked.ns, asked.check_order, scratch}, asked.outline);
+  DryRank run(job, asked.rank, {DryOptions().ns, asked.check_order, scratch}, asked.outline);
   DryReport out;
   for (int i = 0; i < asked.steps; ++i) out.steps.push_back(run.step(i));
   out.violations = run.device().violations();

@@ -16,13 +16,12 @@
 namespace shardmark {
 
 // A transfer between ranks: the device only keeps its place in the order; the communicator brings
-// the body. volume: bytes sent, and by which verb, for the dry device's clock.
+// the body. volume: bytes sent, for the dry device's clock.
 struct Transfer {
   ConstView from;
   View to, also;  // also: scratch that is written on the way
   double volume = 0;
   std::function<void()> body;
-  Verb verb = Verb::all_reduce;
   Access access() const { return {{from}, {to, also}}; }
 };
 
