@@ -18,6 +18,7 @@
 #include "bench/execute.hpp"
 #include "bench/given_world.hpp"
 #include "bench/guard.hpp"
+#include "bench/import_command.hpp"
 #include "bench/launcher.hpp"
 #include "bench/list.hpp"
 #include "bench/machine.hpp"
@@ -39,6 +40,7 @@ Start here:
   shardmark run --help   what can be varied
   shardmark collectives  measure the collectives alone
   shardmark compare OLD NEW   what became slower, fatter or different
+  shardmark import FILE  what a DeepSpeed or Accelerate config is here
   shardmark list         models and strategies
 Exit codes: 0 all well; 1 a cell failed or a check did not hold; 2 the input is wrong;
 130 interrupted (Ctrl-C), 143 terminated (SIGTERM): finished records are kept.)";
@@ -48,12 +50,13 @@ struct Parsed {
   CollectivesArguments collectives;
   CompareArguments compare;
   ExportArguments exported;
+  ImportArguments imported;
   std::string cell_file;
 };
 
 // Those that people type; what this program starts by itself are hidden ones beside them.
-constexpr std::array<std::string_view, 7> commands = {"run",  "collectives", "compare", "export",
-                                                      "list", "doctor",      "cell"};
+constexpr std::array<std::string_view, 8> commands = {"run",    "collectives", "compare", "export",
+                                                      "import", "list",        "doctor",  "cell"};
 
 void refuse_extras(const CLI::App& app, const std::string& command,
                    const std::vector<std::string>& known) {
@@ -83,6 +86,7 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
   CLI::App* collectives = add_collectives(app, p.collectives);
   CLI::App* compared = add_compare(app, p.compare);
   CLI::App* exported = add_export(app, p.exported);
+  CLI::App* imported = add_import(app, p.imported);
   CLI::App* list_command =
       app.add_subcommand("list", "Models, strategies, devices and communicators of this build");
   CLI::App* doctor_command =
@@ -109,6 +113,7 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
                   : *collectives ? collectives_flag_names()
                   : *compared    ? compare_flag_names()
                   : *exported    ? export_flag_names()
+                  : *imported    ? import_flag_names()
                                  : std::vector<std::string>{});
   std::vector<std::string> known(commands.begin(), commands.end());
   known.insert(known.end(), {"--help", "--version"});
@@ -119,10 +124,11 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
     take_collectives_flags(*collectives, p.collectives);
     return collectives_command(p.collectives);
   }
-  for (CLI::App* sub : {compared, exported})
+  for (CLI::App* sub : {compared, exported, imported})
     if (*sub) check_options(*sub);
   if (*compared) return compare_command(p.compare);
   if (*exported) return export_command(p.exported);
+  if (*imported) return import_command(p.imported);
   if (*list_command) return list();
   if (*doctor_command) return doctor();
   if (!*run) {

@@ -34,7 +34,8 @@ struct Imported {
 // layer, in which prefetching is counted here.
 struct ImportFacts {
   std::optional<std::size_t> hidden_size, parameters, unit;
-  std::optional<int> ranks;
+  std::optional<std::int64_t> ranks;
+  std::optional<std::string> precision;  // fp32, bf16 or fp16: what "auto" is
   // Reads a file that the config names; without it such a config is refused.
   std::function<std::string(const std::string& file)> read;
 };

@@ -36,7 +36,8 @@ std::string short_value(const json* value) {
     while (end > 0 && (text[end] & 0xc0) == 0x80) --end;
     text = text.substr(0, end) + "...";
   }
-  return json(text).dump(-1, ' ', false, json::error_handler_t::replace).substr(1, std::string::npos - 2);
+  const std::string quoted = json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+  return quoted.substr(1, quoted.size() - 2);
 }
 
 // As a number, also where it is quoted; nothing where it is none.
@@ -54,7 +55,11 @@ std::optional<double> number_of(const json& value) {
 
 ImportKeys::ImportKeys(json all, std::string file, Imported& to, const Names* names,
                        std::string path)
-    : all_(std::move(all)), file_(std::move(file)), path_(std::move(path)), names_(names), to_(&to) {}
+    : all_(std::move(all)),
+      file_(std::move(file)),
+      path_(std::move(path)),
+      names_(names),
+      to_(&to) {}
 
 const json* ImportKeys::find(const std::string& key) const {
   const auto it = all_.find(key);
@@ -85,7 +90,8 @@ void ImportKeys::refuse(const std::string& key, const std::string& may) const {
   throw InputError(fmt::format("{}: \"{}\" is {}, but {}", file_, shown(key), was, may));
 }
 
-ImportKeys ImportKeys::below(const std::string& key) const {
+ImportKeys ImportKeys::below(const std::string& key) {
+  below_.insert(key);
   const json* value = find(key);
   if (value && !value->is_object()) refuse(key, "must be an object");
   return {value ? *value : json::object(), file_, *to_, names_, path_ + key + "."};
@@ -158,7 +164,7 @@ void ImportKeys::leave_open(const std::string& key, const std::string& who) {
 }
 
 void ImportKeys::ignore(const std::string& key, const std::string& why) {
-  if (has(key)) line(to_->ignored, key, why);
+  if (has(key) && !spoken_.contains(key)) line(to_->ignored, key, why);
 }
 
 void ImportKeys::lack(const std::string& key, const std::string& why) {
@@ -168,16 +174,17 @@ void ImportKeys::lack(const std::string& key, const std::string& why) {
 std::vector<std::string> ImportKeys::unspoken() const {
   std::vector<std::string> keys;
   for (const auto& [key, value] : all_.items())
-    if (!value.is_null() && !spoken_.contains(key)) keys.push_back(key);
+    if (!value.is_null() && !spoken_.contains(key) && !below_.contains(key)) keys.push_back(key);
   return keys;
 }
 
 void ImportKeys::ignore_rest(const std::vector<std::string>& known, const char* why) {
   for (const std::string& key : unspoken()) {
+    const auto near = closest(key, known);
     if (std::find(known.begin(), known.end(), key) != known.end())
       ignore(key, why);
     else
-      lack(key, "not known here" + suggestion(key, known));
+      lack(key, near ? fmt::format("not known here; did you mean {}?", *near) : "not known here");
   }
 }
 

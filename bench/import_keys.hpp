@@ -19,7 +19,7 @@ class ImportKeys {
   const nlohmann::json* find(const std::string& key) const;
   bool has(const std::string& key) const { return find(key) != nullptr; }
   bool is_auto(const std::string& key) const;
-  ImportKeys below(const std::string& key) const;  // of an object; an empty one where it is absent
+  ImportKeys below(const std::string& key);  // of an object; an empty one where it is absent
   // Absent (or "auto", which only some may be: ask first): nothing. Numbers and booleans may be
   // quoted, and 5e8 is a whole number.
   std::optional<bool> flag(const std::string& key) const;
@@ -33,8 +33,9 @@ class ImportKeys {
            const std::string& why = "");
   void say_mapped(const std::string& key, const std::string& became);
   void leave_open(const std::string& key, const std::string& who);
-  void ignore(const std::string& key, const std::string& why);
-  void lack(const std::string& key, const std::string& why);  // unsupported
+  void ignore(const std::string& key, const std::string& why);  // unless it was spoken of
+  void lack(const std::string& key, const std::string& why);    // unsupported
+  void done(const std::string& key) { below_.insert(key); }     // others say what became of it
   void note(const std::string& sentence) const { to_->notes.push_back(sentence); }
   // What nobody has spoken of yet; those of `known` change nothing, others are not known here.
   void ignore_rest(const std::vector<std::string>& known, const char* why);
@@ -54,7 +55,7 @@ class ImportKeys {
   std::string file_, path_;
   const Names* names_;
   Imported* to_;
-  std::set<std::string> spoken_;
+  std::set<std::string> spoken_, below_;  // below: whose keys speak for it
 };
 
 }  // namespace shardmark

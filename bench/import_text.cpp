@@ -35,7 +35,8 @@ class Plain {
 
   void step() {
     if (text_[at_] == '"') return skip_string();
-    if (text_[at_] == '#' || here("//")) return blank_until(std::min(text_.find('\n', at_), text_.size()));
+    if (text_[at_] == '#' || here("//"))
+      return blank_until(std::min(text_.find('\n', at_), text_.size()));
     if (here("/*")) return blank_block();
     if (text_[at_] == ',') {
       comma_ = at_;
@@ -152,9 +153,10 @@ json yaml_object(const std::string& text, const std::string& file) {
     throw InputError(fmt::format("{} is no YAML: {} in {}", file, e.msg, place_of(e.mark)));
   }
   if (!all.is_object())
-    throw InputError(fmt::format("{} holds no keys with values, but {} is such a list (line 1, "
-                                 "column 1)",
-                                 file, kind));
+    throw InputError(
+        fmt::format("{} holds no keys with values, but {} is such a list (line 1, "
+                    "column 1)",
+                    file, kind));
   return all;
 }
 
@@ -169,11 +171,11 @@ bool is_json(const std::string& text, const std::string& file) {
 
 json strategy_tree(const std::string& text, const std::string& file) {
   if (text.size() > most_bytes)
-    throw InputError(fmt::format("{} has {} bytes, but {} has at most {}", file, text.size(), kind,
-                                 most_bytes));
+    throw InputError(
+        fmt::format("{} has {} bytes, but {} has at most {}", file, text.size(), kind, most_bytes));
   if (const std::size_t nul = text.find('\0'); nul != std::string::npos)
-    throw InputError(fmt::format("{} is no text: it has a zero byte in {}", file,
-                                 place_in(text, nul)));
+    throw InputError(
+        fmt::format("{} is no text: it has a zero byte in {}", file, place_in(text, nul)));
   if (text.find_first_not_of(" \t\r\n") == std::string::npos)
     throw InputError(
         fmt::format("{} is empty (line 1, column 1), but {} has keys with values", file, kind));
