@@ -238,7 +238,7 @@ void import_accelerate(ImportKeys& root, const ImportFacts& given) {
     plain(root, type, facts.precision);
   }
   if (type == "deepspeed" || type == "fsdp") {
-    root.ignore("distributed_type", "which of its parts holds");
+    root.ignore("distributed_type", "says which part of the file holds");
     root.note(fmt::format("Where the file is silent, the defaults are those of Accelerate {}.",
                           assumed_accelerate));
   }

@@ -32,21 +32,38 @@ struct Section {
   const Lines& lines;
 };
 
-// Key and value are columns; what became of it is wrapped in its own.
-std::string section_text(const Section& s, std::size_t key, std::size_t value) {
+// What became of a key stands in a column of its own; where key and value reach into it, they have
+// a line for themselves.
+constexpr std::size_t widest_key = 50;
+
+std::string key_text(const Imported::Line& l) { return "  " + l.key + "  " + l.value; }
+
+std::string section_text(const Section& s, std::size_t before) {
   if (s.lines.empty()) return "";
   std::string all = std::string(s.title) + "\n";
-  const std::size_t before = 2 + key + 2 + value + 2;
+  const std::string hang(before, ' ');
   for (const Imported::Line& l : s.lines) {
-    const std::string start =
-        "  " + pad_right(l.key, key) + "  " + pad_right(l.value, value) + "  ";
-    // A key longer than its column has the line for itself.
-    const bool long_key = display_width(start) > before;
-    all += long_key ? "  " + l.key + "  " + l.value + "\n" : start;
-    const std::string text =
-        wrapped(std::string(before, ' ') + l.became, columns, std::string(before, ' '));
-    all += long_key ? text + "\n" : text.substr(before) + "\n";
+    const std::string key = key_text(l), became = wrapped(hang + l.became, columns, hang);
+    all += display_width(key) + 2 > before ? key + "\n" + became
+                                           : pad_right(key, before) + became.substr(before);
+    all += "\n";
   }
+  return all + "\n";
+}
+
+// There are many, and few reasons.
+std::string ignored_text(const Lines& lines) {
+  if (lines.empty()) return "";
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;
+  for (const Imported::Line& l : lines) {
+    auto it = std::find_if(by_reason.begin(), by_reason.end(),
+                           [&](const auto& r) { return r.first == l.became; });
+    if (it == by_reason.end()) it = by_reason.insert(it, {l.became, {}});
+    it->second.push_back(l.key);
+  }
+  std::string all = "IGNORED\n";
+  for (const auto& [reason, keys] : by_reason)
+    all += wrapped("  " + reason + ": " + join(keys, ", "), columns, "    ") + "\n";
   return all + "\n";
 }
 
@@ -114,18 +131,15 @@ int import_command(const ImportArguments& a) {
 }
 
 std::string import_text(const Imported& i, const std::string& file) {
-  const Section sections[] = {{"MAPPED", i.mapped},
-                              {"LEFT OPEN", i.left_open},
-                              {"UNSUPPORTED", i.unsupported},
-                              {"IGNORED", i.ignored}};
-  std::size_t key = 0, value = 0;
+  const Section sections[] = {
+      {"MAPPED", i.mapped}, {"LEFT OPEN", i.left_open}, {"UNSUPPORTED", i.unsupported}};
+  std::size_t before = 0;
   for (const Section& s : sections)
-    for (const Imported::Line& l : s.lines) {
-      key = std::max(key, std::min<std::size_t>(display_width(l.key), 50));
-      value = std::max(value, std::min<std::size_t>(display_width(l.value), 20));
-    }
+    for (const Imported::Line& l : s.lines)
+      before = std::max(before, std::min(display_width(key_text(l)) + 2, widest_key));
   std::string all = fmt::format("{}  ·  {}\n\n", file, i.kind);
-  for (const Section& s : sections) all += section_text(s, key, value);
+  for (const Section& s : sections) all += section_text(s, before);
+  all += ignored_text(i.ignored);
   if (!i.notes.empty()) {
     all += "NOTES\n";
     for (const std::string& note : i.notes) all += wrapped("  " + note, columns, "    ") + "\n";

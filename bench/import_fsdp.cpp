@@ -80,8 +80,6 @@ void second_version(ImportKeys& fsdp, const ImportFacts& facts, const FsdpPlace&
   fsdp.ignore("fsdp_sharding_strategy", "of FSDP1; in FSDP2 fsdp_reshard_after_forward says it");
   const bool again = fsdp.flag(key).value_or(true);
   chosen(fsdp, key, again ? full : grad_op, facts, at);
-  if (at.replicas.value_or(1) > 1 && at.ranks)
-    fsdp.note("The replicas of parallelism_config are not in the cell: see what is unsupported.");
 }
 
 void first_version(ImportKeys& fsdp, const ImportFacts& facts, const FsdpPlace& at) {

@@ -25,6 +25,9 @@ std::string short_value(const json* value) {
   if (!value) return "(absent)";
   if (value->is_object()) return "{...}";
   if (value->is_array()) return "[...]";
+  if (value->is_number_float() && *value == std::floor(value->get<double>()) &&
+      std::abs(value->get<double>()) < 1e15)
+    return fmt::format("{:.0f}", value->get<double>());
   std::string text = value->is_string()
                          ? value->get<std::string>()
                          : value->dump(-1, ' ', false, json::error_handler_t::replace);

@@ -8,7 +8,10 @@ namespace shardmark {
 
 std::string as_text(double number) { return fmt::format("{}", number); }
 
-std::string mebibytes(double bytes) { return grouped(bytes / (1 << 20)) + " MiB"; }
+std::string mebibytes(double bytes) {
+  const double number = bytes / (1 << 20);
+  return (number < 10 ? significant(number) : grouped(number)) + " MiB";
+}
 
 std::string elements(std::int64_t number) { return grouped(static_cast<double>(number)); }
 
@@ -79,14 +82,15 @@ void gathering(const ZeroPlan& plan, const ImportFacts& facts, Imported& to) {
   }
   to.notes.push_back(small + "; --persist-below does.");
   std::string kept = fmt::format(
-      "DeepSpeed releases a layer only where {} elements are gathered or it is needed again no "
-      "sooner than within {}",
+      "DeepSpeed releases a layer only where more than {} elements are gathered, or where it is "
+      "not "
+      "needed again within the next {}",
       elements(plan.live), elements(plan.reuse));
   if (facts.parameters && static_cast<double>(*facts.parameters) <=
                               static_cast<double>(std::min(plan.live, plan.reuse)) / 2)
     kept += fmt::format(
-        ": a model of {} stays gathered from forward to backward, takes 2P bytes more in 2-byte "
-        "types, and gathers P and not 2P elements a micro-step",
+        ": a model of {} stays gathered from forward to backward, which takes 2P bytes in 2-byte "
+        "types and gathers P, not 2P, elements a micro-step",
         elements(static_cast<std::int64_t>(*facts.parameters)));
   to.notes.push_back(kept + "; zero3 here releases it once it was used.");
 }

@@ -54,7 +54,7 @@ void scaling(ImportKeys& fp16) {
   if (patience > 1)
     fp16.lack(
         "hysteresis",
-        fmt::format("overflow {} in a row halves the scale there, the first one here", patience));
+        fmt::format("overflow number {} halves the scale there, the first one here", patience));
   if (fp16.flag("fp16_master_weights_and_grads").value_or(false))
     fp16.lack("fp16_master_weights_and_grads", "2 bytes a weight behind the parameters; here 4");
   fp16.ignore_rest(fp16_keys, "changes no byte and no call");

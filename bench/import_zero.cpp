@@ -105,13 +105,15 @@ void prefetch(ImportKeys& zero, const ImportFacts& facts) {
   constexpr const char* key = "stage3_prefetch_bucket_size";
   const auto size = size_or_auto(zero, key, facts, "int(0.9 h^2)", 0.9, 2, 50'000'000);
   if (!size) return;
-  const std::string how = elements(*size) + " elements" + filled(zero, key, "int(0.9 h^2)", facts);
+  const std::string fill = filled(zero, key, "int(0.9 h^2)", facts);
+  const std::string how = elements(*size) + " elements";
   if (*size == 0) return zero.map(key, "--prefetch", "0");
-  if (!facts.unit) return zero.leave_open(key, how + ", as layers of the model; give --model");
+  if (!facts.unit)
+    return zero.leave_open(key, how + fill + ": how many layers is that? give --model");
   const auto unit = static_cast<std::int64_t>(*facts.unit);
   const std::int64_t layers = std::min<std::int64_t>((*size + unit - 1) / unit, 1000);
   zero.map(key, "--prefetch", fmt::to_string(layers),
-           fmt::format("{} of layers with {}", how, elements(unit)));
+           fmt::format("{} of layers with {}{}", how, elements(unit), fill));
 }
 
 void persistence(ImportKeys& zero, const ImportFacts& facts, ZeroPlan& plan) {
