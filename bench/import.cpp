@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cstring>
 
 #include "bench/import_parts.hpp"
 #include "bench/import_text.hpp"
@@ -48,6 +50,17 @@ std::optional<std::size_t> width_of(json config) {
   return {};
 }
 
+// As a shell takes it for one word.
+std::string shell_word(const std::string& text) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) || std::strchr("-_./:=,+%@", c) != nullptr;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 // Of the layers, which are all but the first and the last unit, the middle one.
 void count(const Architecture& a, ImportFacts& facts) {
   facts.parameters = a.parameter_count();
@@ -61,13 +74,14 @@ void count(const Architecture& a, ImportFacts& facts) {
 
 ImportFacts facts_of_model(const std::string& model) {
   ImportFacts facts;
-  constexpr std::size_t sequence = 8;  // any: it changes no parameter
   if (is_config(model)) {
     const std::string text = read_whole_file("--model", model);
-    count(read_model_config(text, model, sequence, 1).architecture, facts);
+    count(read_model_config(text, model, 1, 1).architecture, facts);
     facts.hidden_size = width_of(json_object(text, model, "a config.json"));
     return facts;
   }
+  // A form's positions are as many as a text's tokens.
+  const auto sequence = static_cast<std::size_t>(Cell().sequence);
   count(make_architecture(model, sequence), facts);
   facts.hidden_size =
       std::visit([](const auto& shape) { return shape.width; }, shape_of(model, sequence));
@@ -99,7 +113,7 @@ std::string run_line(const Given& given) {
   std::string line = "shardmark run";
   for (const CellFlag& flag : cell_flags())
     if (const auto it = given.find(flag.name); it != given.end())
-      line += fmt::format(" {} {}", flag.name, join(it->second, " "));
+      line += fmt::format(" {} {}", flag.name, shell_word(join(it->second, " ")));
   return line;
 }
 

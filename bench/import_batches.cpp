@@ -60,7 +60,8 @@ void split_whole(ImportKeys& root, std::int64_t whole, const Size& steps, const 
 
 std::optional<std::int64_t> import_batches(ImportKeys& root, const ImportFacts& facts) {
   const Size& ranks = facts.ranks;
-  const Size whole = size_of_key(root, whole_key, 1'000'000'000, "the launcher multiplies it");
+  const Size whole =
+      size_of_key(root, whole_key, 1'000'000'000, "follows from the others and the ranks");
   const Size micro = size_of_key(root, micro_key, 1'000'000,
                                  "per_device_train_batch_size of the Trainer; give --batch");
   const bool open_steps = root.is_auto(steps_key);

@@ -83,8 +83,7 @@ void gathering(const ZeroPlan& plan, const ImportFacts& facts, Imported& to) {
   to.notes.push_back(small + "; --persist-below does.");
   std::string kept = fmt::format(
       "DeepSpeed releases a layer only where more than {} elements are gathered, or where it is "
-      "not "
-      "needed again within the next {}",
+      "not needed again within the next {}",
       elements(plan.live), elements(plan.reuse));
   if (facts.parameters && static_cast<double>(*facts.parameters) <=
                               static_cast<double>(std::min(plan.live, plan.reuse)) / 2)

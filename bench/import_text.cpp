@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <optional>
 
 #include "impl/models/json_text.hpp"
@@ -38,19 +39,22 @@ class Plain {
     if (text_[at_] == '#' || here("//"))
       return blank_until(std::min(text_.find('\n', at_), text_.size()));
     if (here("/*")) return blank_block();
-    if (text_[at_] == ',') {
+    const char c = text_[at_];
+    if (c == ',' && !std::strchr(",:{[", last_)) {
       comma_ = at_;
-    } else if (text_[at_] == '}' || text_[at_] == ']') {
+    } else if (c == '}' || c == ']') {
       if (comma_) out_[*comma_] = ' ';
       comma_.reset();
-    } else if (!std::strchr(" \t\r\n", text_[at_])) {
+    } else if (!std::strchr(" \t\r\n", c)) {
       comma_.reset();
     }
+    if (!std::strchr(" \t\r\n", c)) last_ = c;
     ++at_;
   }
 
   void skip_string() {
     comma_.reset();
+    last_ = '"';
     for (++at_; at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\n'; ++at_)
       if (text_[at_] == '\\') ++at_;
     at_ = std::min(at_ + 1, text_.size());
@@ -72,6 +76,7 @@ class Plain {
   const std::string &text_, &file_;
   std::string out_;
   std::size_t at_ = 0;
+  char last_ = ',';                   // that is neither a blank nor of a comment
   std::optional<std::size_t> comma_;  // the last one, where nothing stands behind it yet
 };
 

@@ -161,8 +161,7 @@ void offload(ImportKeys& zero, const char* key, const std::vector<const char*>& 
   const std::string device = where.word("device", {"none", "cpu", "nvme"}).value_or("none");
   if (device == "none") return zero.ignore(key, "device none: nothing is offloaded");
   if (plan.stage < least_stage)
-    zero.refuse(key, fmt::format("needs stage {} at least, not {}: with stage {} it has no place",
-                                 least_stage, plan.stage, plan.stage));
+    where.refuse("device", fmt::format("needs stage {} at least, not {}", least_stage, plan.stage));
   where.lack("device", bytes);
   where.ignore_rest({"device", "nvme_path", "buffer_count", "buffer_size", "max_in_cpu",
                      "pin_memory", "pipeline_read", "pipeline_write", "fast_init", "ratio",
