@@ -9,6 +9,7 @@
 #include <array>
 #include <functional>
 #include <new>
+#include <optional>
 
 #include "bench/cli_options.hpp"
 #include "bench/collectives_cli.hpp"
@@ -75,6 +76,20 @@ void refuse_extras(const CLI::App& app, const std::string& command,
   throw InputError(fmt::format("\"{}\" stands behind no flag. See {} --help.", first, command));
 }
 
+// Reads what was typed; the exit code where that was --help or --version.
+std::optional<int> parsed(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    const auto typed = app.get_subcommands();
+    throw InputError(fmt::format("{}; see shardmark {}--help.", e.what(),
+                                 typed.empty() ? "" : typed.front()->get_name() + " "));
+  }
+  return {};
+}
+
 int dispatch(int argc, char** argv, GivenWorld* world) {
   Parsed p;
   CLI::App app{main_text, "shardmark"};
@@ -98,15 +113,7 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
   CLI::App* collectives_cell = app.add_subcommand("collectives-cell")->group("");
   collectives_cell->add_option("FILE", p.cell_file)->required();
   for (CLI::App* sub : {list_command, doctor_command, cell, collectives_cell}) sub->allow_extras();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& e) {
-    return app.exit(e);
-  } catch (const CLI::ParseError& e) {
-    const auto typed = app.get_subcommands();
-    throw InputError(fmt::format("{}; see shardmark {}--help.", e.what(),
-                                 typed.empty() ? "" : typed.front()->get_name() + " "));
-  }
+  if (const std::optional<int> code = parsed(app, argc, argv)) return *code;
   for (CLI::App* sub : app.get_subcommands())
     refuse_extras(*sub, "shardmark " + sub->get_name(),
                   *run           ? run_flag_names()

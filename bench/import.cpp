@@ -33,7 +33,8 @@ bool has_any(const json& tree, const Names& names) {
   return std::any_of(names.begin(), names.end(), [&](const char* n) { return tree.contains(n); });
 }
 
-// A key at the top that is one of the stage's is in the wrong place, and still says what the file is.
+// A key at the top that is one of the stage's is in the wrong place, and still says what the file
+// is.
 bool is_deepspeed(const json& tree) {
   return has_any(tree, deepspeed_keys) ||
          std::any_of(zero_keys().begin(), zero_keys().end(),
@@ -80,8 +81,11 @@ ImportFacts facts_of_model(const std::string& model) {
     facts.hidden_size = width_of(json_object(text, model, "a config.json"));
     return facts;
   }
+  Cell cell;
+  cell.model = model;
+  check_model(cell);
   // A form's positions are as many as a text's tokens.
-  const auto sequence = static_cast<std::size_t>(Cell().sequence);
+  const auto sequence = static_cast<std::size_t>(cell.sequence);
   count(make_architecture(model, sequence), facts);
   facts.hidden_size =
       std::visit([](const auto& shape) { return shape.width; }, shape_of(model, sequence));

@@ -37,7 +37,7 @@ TEST_F(ImportCommand, PrintsEveryListAndTheCommand) {
         "  changes no byte on the device and no call: steps_per_print\n",
         // 10 h of 128, "at most" there and "fewer than" here.
         "\nshardmark run --model gpt-nano --strategy zero3 --ranks 4 --batch 2 --accumulate 1 "
-        "--overlap on --precision bf16 --reduce-dtype bf16 --prefetch 1 --persist-below 1281\n"})
+        "--overlap on --precision bf16 --reduce-dtype bf16 --prefetch 3 --persist-below 1281\n"})
     EXPECT_NE(out.out.find(part), std::string::npos) << part << "\n" << out.out;
   std::istringstream lines(out.out);
   for (std::string line; std::getline(lines, line);)

@@ -111,7 +111,10 @@ void prefetch(ImportKeys& zero, const ImportFacts& facts) {
   if (!facts.unit)
     return zero.leave_open(key, how + fill + ": how many layers is that? give --model");
   const auto unit = static_cast<std::int64_t>(*facts.unit);
-  const std::int64_t layers = std::min<std::int64_t>((*size + unit - 1) / unit, 1000);
+  // No more than the model has, and than --prefetch may be.
+  const auto all = static_cast<std::int64_t>(facts.parameters.value_or(*facts.unit * 1000)) / unit;
+  const std::int64_t layers =
+      std::min({(*size + unit - 1) / unit, std::max<std::int64_t>(all, 1), std::int64_t{1000}});
   zero.map(key, "--prefetch", fmt::to_string(layers),
            fmt::format("{} of layers with {}{}", how, elements(unit), fill));
 }
