@@ -15,9 +15,10 @@ struct ImportTypes {
 struct ZeroPlan {
   int stage = 0;
   bool overlap = false, reduce_scatter = true, multi_rank = true, contiguous = true;
-  std::int64_t bucket = 500'000'000;   // elements
-  std::int64_t persistence = 100'000;  // parameters of at most so many elements stay whole
-  std::int64_t live = 1'000'000'000;   // elements gathered at once
+  // Elements; nothing where "auto" has no source.
+  std::optional<std::int64_t> bucket = 500'000'000;
+  std::optional<std::int64_t> persistence = 100'000;  // parameters of at most so many stay whole
+  std::int64_t live = 1'000'000'000;                  // elements gathered at once
   std::int64_t reuse = 1'000'000'000;  // what is needed again within these is not released
 };
 

@@ -49,13 +49,24 @@ TEST(Import, TheCoursesExampleAllReducesWhatItCallsAReduceScatter) {
   EXPECT_FALSE(noted(i, "fit into one bucket"));
 }
 
+TEST(Import, ParametersTravelInTheirOwnType) {
+  ImportFacts facts = ranks(2);
+  facts.parameters = 1'000'000'000;
+  // Gradients 2 x 4 bytes and parameters 2, half of it on two ranks: 5 GB; zero2 (4 + 2) / 2.
+  const Imported i = read(R"({"bf16": {"enabled": true}, "train_batch_size": 2,
+    "communication_data_type": "fp32", "zero_optimization": {"stage": 2}})",
+                          facts);
+  EXPECT_TRUE(noted(i, "3P(N-1)/N (5.00 GB) elements a step"));
+  EXPECT_TRUE(noted(i, "zero2 here sends 2P(N-1)/N (3.00 GB)"));
+}
+
 TEST(Import, ASmallModelIsOneBucketThatNothingHides) {
   ImportFacts facts;
   facts.parameters = 660'608;
   EXPECT_TRUE(
       noted(read(c9, facts),
             "The model's 660,608 parameters fit into one bucket: its reduction begins behind "
-            "the last gradient, and overlap_comm hides nothing."));
+            "the last gradient, and overlap_comm hides none of it."));
   facts.parameters = 500'000'001;
   EXPECT_FALSE(noted(read(c9, facts), "one bucket"));
 }
@@ -83,7 +94,10 @@ TEST(Import, OverlapIsDeepSpeedsDefaultOfItsStage) {
   EXPECT_EQ(overlap(R"({"stage": 2})"), "off");
   EXPECT_EQ(overlap(R"({"stage": 3})"), "on");
   EXPECT_EQ(overlap(R"({"stage": 3, "overlap_comm": "False"})"), "off");
+  // Passed over there: the first two stages reduce behind backward.
   EXPECT_EQ(overlap(R"({"stage": 0, "overlap_comm": true})"), "off");
+  EXPECT_EQ(overlap(R"({"stage": 1, "overlap_comm": true})"), "off");
+  EXPECT_EQ(overlap(R"({"stage": 2, "overlap_comm": true})"), "on");
 }
 
 TEST(Import, AccumulationMultipliesWhatStageTwoReduces) {
@@ -138,6 +152,8 @@ TEST(Import, AutoWithoutASourceIsLeftOpen) {
         "zero_optimization.stage3_param_persistence_threshold"})
     EXPECT_TRUE(line(i.left_open, key).starts_with("auto -> ")) << key;
   EXPECT_EQ(run_line(i.given), "shardmark run --strategy zero3 --overlap on");
+  for (const char* unknown : {"A bucket of", "elements on every rank"})
+    EXPECT_FALSE(noted(i, unknown)) << unknown;
 }
 
 TEST(Import, AThresholdOfEveryMatrixIsSaid) {

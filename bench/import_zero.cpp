@@ -87,9 +87,9 @@ std::optional<std::int64_t> size_or_auto(ImportKeys& zero, const char* key,
 
 void bucket(ImportKeys& zero, const ImportFacts& facts, const ImportTypes& types, ZeroPlan& plan) {
   constexpr const char* key = "reduce_bucket_size";
-  const auto size = size_or_auto(zero, key, facts, "h^2", 1, 2, plan.bucket);
+  const auto size = size_or_auto(zero, key, facts, "h^2", 1, 2, *plan.bucket);
+  plan.bucket = size;
   if (!size) return;
-  plan.bucket = *size;
   const std::string how = elements(*size) + " elements" + filled(zero, key, "h^2", facts);
   if (plan.stage == 3) return zero.lack(key, how + ": zero3 here reduces a layer at a time");
   const double bytes = static_cast<double>(*size) * types.gradient_bytes();
@@ -121,9 +121,9 @@ void prefetch(ImportKeys& zero, const ImportFacts& facts) {
 
 void persistence(ImportKeys& zero, const ImportFacts& facts, ZeroPlan& plan) {
   constexpr const char* key = "stage3_param_persistence_threshold";
-  const auto size = size_or_auto(zero, key, facts, "10 h", 10, 1, plan.persistence);
+  const auto size = size_or_auto(zero, key, facts, "10 h", 10, 1, *plan.persistence);
+  plan.persistence = size;
   if (!size) return;
-  plan.persistence = *size;
   // "At most" there, "fewer than" here.
   zero.map(key, "--persist-below", fmt::to_string(std::min(*size + 1, most_elements)),
            fmt::format("at most {} elements{}", elements(*size), filled(zero, key, "10 h", facts)));
@@ -209,15 +209,16 @@ std::string strategy_of(ImportKeys& zero, const ZeroPlan& plan) {
 void reductions(ImportKeys& zero, ZeroPlan& plan) {
   plan.reduce_scatter = zero.flag("reduce_scatter").value_or(true);
   plan.multi_rank = zero.flag("use_multi_rank_bucket_allreduce").value_or(true);
-  plan.contiguous = zero.flag("contiguous_gradients").value_or(true);
+  // Of stages 2 and 3: DeepSpeed passes both over in stage 1, which reduces behind backward.
+  const bool early = plan.stage >= 2;
+  plan.contiguous = zero.flag("contiguous_gradients").value_or(true) && early;
   const auto overlap = zero.flag("overlap_comm");
-  plan.overlap = plan.stage > 0 && overlap.value_or(plan.stage == 3);
+  plan.overlap = early && overlap.value_or(plan.stage == 3);
   zero.map("stage", "--strategy", strategy_of(zero, plan));
-  if (plan.stage == 0 && overlap.value_or(false))
-    zero.lack("overlap_comm", "stage 0 reduces behind backward");
-  else
-    zero.map("overlap_comm", "--overlap", plan.overlap ? "on" : "off");
-  if (plan.stage == 0) zero.imported().given["--overlap"] = {"off"};
+  zero.map("overlap_comm", "--overlap", plan.overlap ? "on" : "off",
+           overlap.value_or(false) && !early
+               ? fmt::format("DeepSpeed reduces behind backward in stage {}", plan.stage)
+               : "");
   zero.ignore("reduce_scatter", plan.stage == 0 ? "for stages 1 to 3" : "as here; see the notes");
   zero.ignore("use_multi_rank_bucket_allreduce", "see the notes");
   if (zero.whole("allgather_bucket_size", 0, most_elements))
