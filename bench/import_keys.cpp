@@ -25,9 +25,9 @@ std::string short_value(const json* value) {
   if (!value) return "(absent)";
   if (value->is_object()) return "{...}";
   if (value->is_array()) return "[...]";
-  if (value->is_number_float() && *value == std::floor(value->get<double>()) &&
-      std::abs(value->get<double>()) < 1e15)
-    return fmt::format("{:.0f}", value->get<double>());
+  if (value->is_number_float())
+    if (const double n = value->get<double>(); n == std::floor(n) && std::abs(n) < 1e15)
+      return fmt::format("{:.0f}", n);
   std::string text = value->is_string()
                          ? value->get<std::string>()
                          : value->dump(-1, ' ', false, json::error_handler_t::replace);
@@ -42,6 +42,8 @@ std::string short_value(const json* value) {
   const std::string quoted = json(text).dump(-1, ' ', false, json::error_handler_t::replace);
   return quoted.substr(1, quoted.size() - 2);
 }
+
+bool is_false(const json& value) { return value.is_boolean() && !value.get<bool>(); }
 
 // As a number, also where it is quoted; nothing where it is none.
 std::optional<double> number_of(const json& value) {
@@ -139,7 +141,7 @@ std::optional<std::string> ImportKeys::word(const std::string& key,
   if (!value) return {};
   const std::string word = value->is_string()   ? lower(value->get<std::string>())
                            : value->is_number() ? value->dump()
-                           : *value == false    ? "no"  // YAML's word for it
+                           : is_false(*value)   ? "no"  // YAML's word for it
                                                 : "";
   if (std::find(known.begin(), known.end(), word) == known.end())
     refuse(key, "may be " + join(known, ", "));
