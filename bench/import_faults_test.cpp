@@ -53,8 +53,13 @@ TEST(ImportFaults, SaysWhereATextIsNoYaml) {
             "c.yaml holds no keys with values, but a strategy config is such a "
             "list (line 1, column 1)");
   EXPECT_EQ(yaml("num_processes: 2\n---\nnum_processes: 3\n"),
-            "c.yaml holds 2 documents, but a strategy config is one: the second begins in line 3, "
-            "column 1");
+            "c.yaml goes on behind its end, but a strategy config is one document: the next begins "
+            "in line 2, column 1");
+  EXPECT_EQ(yaml("{num_processes: 2\n}\n},\n"),
+            "c.yaml is no YAML: illegal flow end in line 3, column 1");
+  // Found by fuzzing: yaml-cpp's LoadAll() does not end here.
+  EXPECT_TRUE(yaml("{\n  \"train_batch\": true\n  },\n  \"zero_optimization\": true\n}\n")
+                  .starts_with("c.yaml "));
   // Ten tens of tens ... by names.
   std::string laughs = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
   for (char c = 'b'; c < 'k'; ++c) {

@@ -1,12 +1,15 @@
 #include "bench/import_text.hpp"
 
 #include <fmt/format.h>
+#include <yaml-cpp/anchor.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <sstream>
 
 #include "impl/models/json_text.hpp"
 #include "kernels/error.hpp"
@@ -144,15 +147,40 @@ class Tree {
   std::size_t values_ = 0;
 };
 
+// Takes a document and keeps where it begins.
+struct Beginning : YAML::EventHandler {
+  YAML::Mark at;
+  void OnDocumentStart(const YAML::Mark& mark) override { at = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+// Load() passes over what stands behind the first document, and LoadAll() of yaml-cpp 0.7 need not
+// end on it.
+void refuse_second(const std::string& text, const std::string& file) {
+  std::istringstream in(text);
+  YAML::Parser parser(in);
+  Beginning first, second;
+  if (parser.HandleNextDocument(first) && parser.HandleNextDocument(second))
+    throw InputError(
+        fmt::format("{} goes on behind its end, but {} is one document: the next begins in {}",
+                    file, kind, place_of(second.at)));
+}
+
 json yaml_object(const std::string& text, const std::string& file) {
-  YAML::Node whole;
   json all;
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1)
-      throw InputError(fmt::format("{} holds {} documents, but {} is one: the second begins in {}",
-                                   file, documents.size(), kind, place_of(documents[1].Mark())));
-    if (!documents.empty()) whole = documents[0];
+    refuse_second(text, file);
+    const YAML::Node whole = YAML::Load(text);
     all = Tree(file).of(whole);
   } catch (const YAML::Exception& e) {
     throw InputError(fmt::format("{} is no YAML: {} in {}", file, e.msg, place_of(e.mark)));

@@ -25,8 +25,7 @@ class LonelyWorld final : public World {
 class DryRank {
  public:
   DryRank(const Job& job, int rank, DryRates rates)
-      : job_(job),
-        options_(job.training.options),
+      : options_(job.training.options),
         device_(job.training.overlap, rates),
         world_(job.training.ranks, rank),
         comm_(device_, job.training.ranks, rank),
@@ -56,7 +55,6 @@ class DryRank {
   const DryDevice& device() const { return device_; }
 
  private:
-  const Job& job_;
   const Options& options_;
   DryDevice device_;
   LonelyWorld world_;
