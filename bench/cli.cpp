@@ -20,6 +20,7 @@
 #include "bench/gate_command.hpp"
 #include "bench/given_world.hpp"
 #include "bench/guard.hpp"
+#include "bench/import_command.hpp"
 #include "bench/launcher.hpp"
 #include "bench/list.hpp"
 #include "bench/machine.hpp"
@@ -43,6 +44,7 @@ Start here:
   shardmark run --help   what can be varied
   shardmark collectives  measure the collectives alone
   shardmark compare OLD NEW   what became slower, fatter or different
+  shardmark import FILE  what a DeepSpeed or Accelerate config is here
   shardmark predict      bytes and volume of what is not here: any N, any known model
   shardmark report RUN   one page of figures
   shardmark exercise     the course's exercises, answered in numbers
@@ -60,6 +62,7 @@ struct Parsed {
   GateArguments gate;
   BaselineArguments baseline;
   ExerciseArguments exercise;
+  ImportArguments imported;
   std::string cell_file;
 };
 
@@ -74,6 +77,19 @@ struct Command {
 
 // Hidden ones, which this program starts by itself, stand in the group "".
 bool is_shown(const Command& c) { return !c.parser->get_group().empty(); }
+
+// What `run` and `collectives` start for each of their cells.
+std::vector<Command> cell_commands(CLI::App& app, Parsed& p) {
+  CLI::App* cell = app.add_subcommand(
+      "cell", "Run one cell from a JSON file, in this process; what run does for each");
+  cell->add_option("FILE", p.cell_file, "the cell, as \"cell\" in a record; -: standard input")
+      ->required();
+  CLI::App* collectives = app.add_subcommand("collectives-cell")->group("");
+  collectives->add_option("FILE", p.cell_file)->required();
+  for (CLI::App* command : {cell, collectives}) command->allow_extras();
+  return {{cell, {}, [&p] { return execute_cell(p.cell_file); }},
+          {collectives, {}, [&p] { return execute_collectives_cell(p.cell_file); }}};
+}
 
 std::vector<Command> commands_of(CLI::App& app, Parsed& p, GivenWorld* world) {
   std::vector<Command> all;
@@ -108,6 +124,8 @@ std::vector<Command> commands_of(CLI::App& app, Parsed& p, GivenWorld* world) {
   plain(add_gate(app, p.gate), gate_flag_names(), [&p] { return gate_command(p.gate); });
   plain(add_baseline(app, p.baseline), baseline_flag_names(),
         [&p] { return baseline_command(p.baseline); });
+  plain(add_import(app, p.imported), import_flag_names(),
+        [&p] { return import_command(p.imported); });
   plain(add_exercise(app, p.exercise), exercise_flag_names(),
         [&p] { return exercise_command(p.exercise); });
   CLI::App* predicted = add_predict(app, p.predict);
@@ -116,17 +134,7 @@ std::vector<Command> commands_of(CLI::App& app, Parsed& p, GivenWorld* world) {
       list);
   add(app.add_subcommand("doctor", "What this machine offers, and what should be changed"), {},
       doctor);
-  const auto cell_file = [&](CLI::App* command, const char* help) {
-    command->add_option("FILE", p.cell_file, help)->required();
-    return command;
-  };
-  add(cell_file(
-          app.add_subcommand(
-              "cell", "Run one cell from a JSON file, in this process; what run does for each"),
-          "the cell, as \"cell\" in a record; -: standard input"),
-      {}, [&p] { return execute_cell(p.cell_file); });
-  add(cell_file(app.add_subcommand("collectives-cell")->group(""), ""), {},
-      [&p] { return execute_collectives_cell(p.cell_file); });
+  for (Command& c : cell_commands(app, p)) all.push_back(std::move(c));
   return all;
 }
 

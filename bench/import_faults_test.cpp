@@ -1,0 +1,270 @@
+// Is a config that is wrong, or contradicts itself, refused in a sentence that says where, and does
+// the importer survive any bytes at all?
+#include <random>
+
+#include "bench/import.hpp"
+#include "bench/import_test_support.hpp"
+
+namespace shardmark {
+namespace {
+
+using namespace importing;
+
+std::string ds(const std::string& keys, const ImportFacts& facts = {}) {
+  return refusal("{" + keys + "}", "ds.json", facts);
+}
+
+TEST(ImportFaults, SaysWhereATextIsNoJson) {
+  EXPECT_EQ(refusal(""),
+            "ds.json is empty (line 1, column 1), but a strategy config has keys with "
+            "values");
+  EXPECT_EQ(refusal("{\n  \"train_batch_size\": 8,\n  \"fp16\": {\"enabled\": tru"),
+            "ds.json is no JSON: it cannot be read from line 3, column 26 on");
+  EXPECT_EQ(refusal("{\n \"train_batch_size\" 8}"),
+            "ds.json is no JSON: it cannot be read from line 2, column 21 on");
+  EXPECT_EQ(refusal("{\"a\": 1,\n # one\n \"a\": 2}"),
+            "ds.json: \"a\" is there twice, but may stand once: again in line 3, column 2");
+  EXPECT_EQ(refusal("{\n /* \"a\": 1}"),
+            "ds.json: the comment that begins in line 2, column 2 does "
+            "not end");
+  EXPECT_EQ(refusal("{\"a\": 1,,}"),
+            "ds.json is no JSON: it cannot be read from line 1, column 9 on");
+  EXPECT_EQ(refusal("{,}"), "ds.json is no JSON: it cannot be read from line 1, column 2 on");
+  EXPECT_EQ(refusal("[1]"), "ds.json holds no JSON object, but a strategy config is one");
+  EXPECT_EQ(refusal("{\"learning\": 1}"),
+            "ds.json is neither a DeepSpeed config, which has keys such as zero_optimization, "
+            "train_batch_size, train_micro_batch_size_per_gpu, nor one of Accelerate, with "
+            "distributed_type, fsdp_config, deepspeed_config");
+  EXPECT_TRUE(refusal("{\"train_batch_size\": 1e999}").starts_with("ds.json cannot be read: "));
+}
+
+TEST(ImportFaults, SaysWhereATextIsNoYaml) {
+  const auto yaml = [](const std::string& text) { return refusal(text, "c.yaml"); };
+  EXPECT_EQ(yaml(" \n"),
+            "c.yaml is empty (line 1, column 1), but a strategy config has keys with "
+            "values");
+  EXPECT_EQ(yaml("num_processes: 2\nfsdp_config:\n  a: 1\n  a: 2\n"),
+            "c.yaml: \"a\" is there twice, but may stand once: again in line 4, column 3");
+  EXPECT_TRUE(yaml("num_processes: 2\nfsdp_config: {a: 1\n").find("in line 3, column 1") !=
+              std::string::npos)
+      << yaml("num_processes: 2\nfsdp_config: {a: 1\n");
+  EXPECT_TRUE(yaml("num_processes: [2\n").starts_with("c.yaml is no YAML: "));
+  EXPECT_EQ(yaml("just words"),
+            "c.yaml holds no keys with values, but a strategy config is such a "
+            "list (line 1, column 1)");
+  EXPECT_EQ(yaml("num_processes: 2\n---\nnum_processes: 3\n"),
+            "c.yaml goes on behind its end, but a strategy config is one document: the next begins "
+            "in line 2, column 1");
+  EXPECT_EQ(yaml("{num_processes: 2\n}\n},\n"),
+            "c.yaml is no YAML: illegal flow end in line 3, column 1");
+  // Found by fuzzing: yaml-cpp's LoadAll() does not end here.
+  EXPECT_TRUE(yaml("{\n  \"train_batch\": true\n  },\n  \"zero_optimization\": true\n}\n")
+                  .starts_with("c.yaml "));
+  // Ten tens of tens ... by names.
+  std::string laughs = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
+  for (char c = 'b'; c < 'k'; ++c) {
+    const std::string last = "*" + std::string(1, static_cast<char>(c - 1)) + ", ";
+    laughs += std::string(1, c) + ": &" + c + " [";
+    for (int i = 0; i < 9; ++i) laughs += last;
+    laughs += last.substr(0, 2) + "]\n";
+  }
+  EXPECT_EQ(yaml(laughs), "c.yaml has more than 10000 values, but a strategy config is short");
+  EXPECT_TRUE(yaml(std::string(5000, '[')).starts_with("c.yaml is no"));
+  EXPECT_EQ(yaml(std::string("num_processes: 2\nx: \0", 21)),
+            "c.yaml is no text: it has a zero byte in line 2, column 4");
+}
+
+struct Wrong {
+  const char *keys, *sentence;
+};
+
+TEST(ImportFaults, SaysWhatContradictsItself) {
+  for (const Wrong& w :
+       {Wrong{R"("fp16": {"enabled": true}, "bf16": {"enabled": "True"})",
+              "\"bf16.enabled\" is \"True\", but fp16 is on as well, and only one of them can be"},
+        Wrong{R"("bf16": {}, "bfloat16": {})",
+              "\"bfloat16\" is an object, but \"bf16\", another name for it, is there as well"},
+        Wrong{R"("fp16": true)", "\"fp16\" is true, but must be an object"},
+        Wrong{R"("fp16": {"enabled": 3})", "\"fp16.enabled\" is 3, but must be true or false"},
+        Wrong{R"("zero_optimization": {"stage": 4})",
+              "\"zero_optimization.stage\" is 4, but must be a whole number from 0 to 3"},
+        Wrong{R"("zero_optimization": {"stage": 2, "reduce_bucket_size": 1.5})",
+              "\"zero_optimization.reduce_bucket_size\" is 1.5, but must be a whole number, which "
+              "a fraction is not"},
+        Wrong{R"("zero_optimization": {"stage": 2, "reduce_bucket_size": "many"})",
+              "\"zero_optimization.reduce_bucket_size\" is \"many\", but must be a whole number "
+              "from 0 to 1000000000000"},
+        Wrong{R"("zero_optimization": {"stage": 2}, "offload_optimizer": {"device": "cpu"})",
+              "\"offload_optimizer\" is an object, but belongs inside \"zero_optimization\": here "
+              "DeepSpeed passes it over"},
+        Wrong{R"("zero_optimization": {"stage": 2, "offload_param": {"device": "cpu"}})",
+              "\"zero_optimization.offload_param.device\" is \"cpu\", but needs stage 3 at least, "
+              "not 2"},
+        Wrong{R"("zero_optimization": {"stage": 0, "offload_optimizer": {"device": "nvme"}})",
+              "\"zero_optimization.offload_optimizer.device\" is \"nvme\", but needs stage 1 at "
+              "least, not 0"},
+        Wrong{R"("zero_optimization": {"stage": 2, "offload_optimizer": true})",
+              "\"zero_optimization.offload_optimizer\" is true, but must be an object"},
+        Wrong{R"("zero_optimization": {"stage": 2, "cpu_offload": true,
+                     "offload_optimizer": {"device": "cpu"}})",
+              "\"zero_optimization.cpu_offload\" is true, but \"offload_optimizer\" is there, its "
+              "new name"},
+        Wrong{R"("train_batch_size": 0)",
+              "\"train_batch_size\" is 0, but must be a whole number from 1 to 1000000000"},
+        Wrong{R"("train_batch_size": 64, "train_micro_batch_size_per_gpu": 5,
+                     "gradient_accumulation_steps": 2)",
+              "\"train_batch_size\" is 64, but must be a multiple of 10, which is a rank's "
+              "micro-batch times the micro-steps"},
+        Wrong{R"("gradient_clipping": -1, "train_batch_size": 1)",
+              "\"gradient_clipping\" is -1, but must be a number from 0 to 1e+30"},
+        Wrong{R"("optimizer": {"type": 3})",
+              "\"optimizer.type\" is 3, but must be a name, such as \"AdamW\""},
+        Wrong{R"("communication_data_type": "fp8", "fp16": {"enabled": true})",
+              "\"communication_data_type\" is \"fp8\", but may be fp16, bf16, fp32"}})
+    EXPECT_EQ(ds(w.keys), std::string("ds.json: ") + w.sentence);
+}
+
+TEST(ImportFaults, SaysWhatContradictsTheRanks) {
+  EXPECT_EQ(ds(R"("train_batch_size": 64, "train_micro_batch_size_per_gpu": 4,
+                  "gradient_accumulation_steps": 2)",
+               ranks(4)),
+            "ds.json: \"train_batch_size\" is 64, but a micro-batch of 4 x 2 micro-steps x 4 ranks "
+            "is 32");
+  EXPECT_EQ(ds(R"("train_batch_size": 64)", ranks(3)),
+            "ds.json: \"train_batch_size\" is 64, but must be a multiple of 3, which is the ranks "
+            "times the micro-steps");
+  EXPECT_EQ(ds(R"("train_batch_size": 64, "train_micro_batch_size_per_gpu": 4)", ranks(3)),
+            "ds.json: \"train_batch_size\" is 64, but must be a multiple of 12, which is a rank's "
+            "micro-batch times the ranks");
+}
+
+TEST(ImportFaults, SaysWhatAcceleratesConfigContradicts) {
+  const auto yaml = [](const std::string& text, const ImportFacts& facts = {}) {
+    return refusal(text, "c.yaml", facts);
+  };
+  EXPECT_EQ(yaml("distributed_type: MEGATRON_LM\n"),
+            "c.yaml: \"distributed_type\" is \"MEGATRON_LM\", but may be no, multi_gpu, multi_cpu, "
+            "multi_xpu, multi_npu, multi_mlu, multi_musa, multi_sdaa, multi_hpu, fsdp, deepspeed");
+  EXPECT_EQ(yaml("distributed_type: FSDP\nfsdp_config: {fsdp_sharding_strategy: 6}\n"),
+            "c.yaml: \"fsdp_config.fsdp_sharding_strategy\" is 6, but may be full_shard, "
+            "shard_grad_op, no_shard, hybrid_shard, hybrid_shard_zero2, 1, 2, 3, 4, 5");
+  EXPECT_EQ(yaml("distributed_type: FSDP\nfsdp_config: {fsdp_reshard_after_forward: true}\n"),
+            "c.yaml: \"fsdp_config.fsdp_reshard_after_forward\" is true, but true and false are of "
+            "FSDP2: \"fsdp_version\" must be 2 then");
+  EXPECT_EQ(
+      yaml("distributed_type: FSDP\nnum_processes: 8\nfsdp_config: {}\nparallelism_config: "
+           "{parallelism_config_dp_shard_size: 3}\n"),
+      "c.yaml: \"num_processes\" is 8, but \"parallelism_config\" has sizes whose product is 3");
+  EXPECT_EQ(
+      yaml("distributed_type: FSDP\nnum_processes: 7\nnum_machines: 2\nfsdp_config: "
+           "{fsdp_sharding_strategy: HYBRID_SHARD}\n"),
+      "c.yaml: \"fsdp_config.fsdp_sharding_strategy\" is \"HYBRID_SHARD\", but 7 processes do "
+      "not divide among 2 machines");
+  EXPECT_EQ(yaml("distributed_type: 'NO'\nnum_processes: 4\n"),
+            "c.yaml: \"num_processes\" is 4, but \"distributed_type\" is NO, which is one process");
+  EXPECT_EQ(yaml("distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config: {zero_stage: 2, "
+                 "offload_param_device: cpu}\n"),
+            "c.yaml: \"deepspeed_config.offload_param_device\" is \"cpu\", but needs stage 3 at "
+            "least, not 2");
+  ImportFacts facts;
+  facts.precision = "fp16";
+  EXPECT_EQ(yaml("distributed_type: FSDP\nmixed_precision: bf16\n", facts),
+            "c.yaml: \"mixed_precision\" is \"bf16\", but --precision says fp16");
+}
+
+const char* const json_seed = R"({
+  "fp16": {"enabled": "auto", "loss_scale": 0, "initial_scale_power": 16, "hysteresis": 2},
+  "bf16": {"enabled": true}, // comment
+  "optimizer": {"type": "AdamW", "params": {"lr": 1e-4, "weight_decay": "auto"}},
+  "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}, "overlap_comm": true,
+    "reduce_bucket_size": 5e8, "stage3_prefetch_bucket_size": "auto", "cpu_offload_param": "true",
+    "stage3_param_persistence_threshold": 1e5, "sub_group_size": 1e9, },
+  "gradient_accumulation_steps": 2, "gradient_clipping": 1.0, /* and */
+  "train_batch_size": 64, "train_micro_batch_size_per_gpu": 4, "communication_data_type": "fp32"
+})";
+const char* const yaml_seed = R"(compute_environment: LOCAL_MACHINE
+distributed_type: FSDP
+fsdp_config:
+  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP
+  fsdp_backward_prefetch: BACKWARD_PRE
+  fsdp_sharding_strategy: HYBRID_SHARD
+  fsdp_reshard_after_forward: 'false'
+  fsdp_version: 1
+deepspeed_config: {zero_stage: 3, gradient_clipping: 1.0, offload_param_device: none}
+mixed_precision: bf16
+num_machines: 2
+num_processes: 16
+parallelism_config:
+  parallelism_config_dp_replicate_size: 2
+  parallelism_config_dp_shard_size: &x 8
+tpu_env: [*x]
+)";
+
+std::string mutated(std::string text, std::mt19937& random) {
+  const char* const odd[] = {"null", "-1",       "1e999", "NaN",  "18446744073709551616",
+                             "[",    "{",        "\"",    "#",    "/*",
+                             "\xff", "- ",       "? ",    "0",    "0.5",
+                             "&a",   "*a",       "true",  "auto", ": ",
+                             "\t",   "|\n",      "}",     "]",    "<<: ",
+                             "FSDP", "DEEPSPEED"};
+  const auto below = [&](std::size_t n) { return n == 0 ? 0 : random() % n; };
+  for (std::size_t times = 1 + below(4); times > 0; --times) {
+    const std::size_t at = below(text.size()), length = below(40);
+    switch (below(6)) {
+      case 0:
+        text.insert(at, 1, static_cast<char>(below(256)));
+        break;
+      case 1:
+        if (below(4) == 0) text.resize(at);
+        break;
+      case 2:
+        text.insert(at, text.substr(at, length));
+        break;
+      case 3:
+        text.erase(at, length);
+        break;
+      case 4:
+        text.insert(at, odd[below(std::size(odd))]);
+        break;
+      default: {  // a value
+        const std::size_t colon = text.find(": ", at);
+        if (colon == std::string::npos) break;
+        const std::size_t end = std::min(text.find_first_of(",}\n", colon), text.size());
+        text.replace(colon + 2, end - colon - 2, odd[below(std::size(odd))]);
+      }
+    }
+  }
+  return text;
+}
+
+// What is taken is a line of `run`: it has cells, or is refused by one of its flags.
+void try_import(const std::string& text, const std::string& file, const ImportFacts& facts,
+                std::size_t& read, std::size_t& refused) {
+  try {
+    const Imported i = import_strategy(text, file, facts);
+    ++read;
+    EXPECT_TRUE(i.given.contains("--strategy"));
+    EXPECT_FALSE(i.kind.empty());
+  } catch (const InputError& e) {
+    ++refused;
+    EXPECT_TRUE(std::string_view(e.what()).starts_with(file)) << e.what();
+    EXPECT_EQ(std::string_view(e.what()).find('\n'), std::string_view::npos) << e.what();
+  }
+}
+
+TEST(ImportFaults, SurvivesAnyBytes) {
+  std::mt19937 random(20240607);
+  std::size_t read = 0, refused = 0;
+  ImportFacts all = ranks(8);
+  all.hidden_size = 64, all.parameters = 100'000, all.unit = 50'000;
+  for (int i = 0; i < 6000; ++i) {
+    const ImportFacts& facts = i % 3 == 0 ? all : ImportFacts{};
+    try_import(mutated(json_seed, random), "c.json", facts, read, refused);
+    try_import(mutated(yaml_seed, random), "c.yaml", facts, read, refused);
+  }
+  EXPECT_GT(read, 1000u);
+  EXPECT_GT(refused, 1000u);
+}
+
+}  // namespace
+}  // namespace shardmark
