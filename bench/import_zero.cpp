@@ -95,7 +95,7 @@ void bucket(ImportKeys& zero, const ImportFacts& facts, const ImportTypes& types
   const double bytes = static_cast<double>(*size) * types.gradient_bytes();
   if (bytes > 1e12) return zero.lack(key, how + ": a bucket has at most 1e12 bytes here");
   zero.map(
-      key, "--bucket-mb", as_text(bytes * 1e-6),
+      key, "--bucket-mb", as_text(bytes / 1e6),
       how + (types.wire ? " of " + *types.wire : ", counted in fp32 until --precision is known"));
 }
 

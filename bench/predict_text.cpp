@@ -53,6 +53,10 @@ std::string settings(const Cell& c) {
   usual.precision = c.precision, usual.reduce_dtype = c.reduce_dtype;
   usual.loss_scale = usual_loss_scale(c), usual.loss_scale_window = usual_loss_scale_window(c);
   usual.batch = c.batch, usual.sequence = c.sequence, usual.accumulate = c.accumulate;
+  usual.bucket_bytes = c.bucket_bytes;
+  text += c.bucket_bytes == 0
+              ? "; a bucket a unit"
+              : "; buckets of " + with_unit(static_cast<double>(c.bucket_bytes), "B");
   const json here = to_json(c), there = to_json(usual);
   for (const auto& [key, value] : here.items())
     if (key != "id" && !key.ends_with("_reason") && value != there.value(key, json())) {

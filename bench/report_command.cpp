@@ -55,6 +55,15 @@ FigureOptions figure_of(const ReportArguments& a) {
   return {a.figure, extension == ".png", a.dark};
 }
 
+void check_page(const ReportArguments& a) {
+  if (a.dark)
+    throw InputError("--dark is for --figure; the page follows the reader's own setting.");
+  const std::string extension = std::filesystem::path(a.out).extension();
+  if (!a.out.empty() && extension != ".html" && extension != ".htm")
+    throw InputError(fmt::format(
+        "--out is \"{}\", but a page ends in .html; a .svg or .png is for --figure NAME.", a.out));
+}
+
 }  // namespace
 
 CLI::App* add_report(CLI::App& app, ReportArguments& a) {
@@ -76,10 +85,11 @@ std::vector<std::string> report_flag_names() {
 }
 
 int report_command(const ReportArguments& a) {
-  if (a.dark && a.figure.empty())
-    throw InputError("--dark is for --figure; the page follows the reader's own setting.");
   FigureOptions figure;
-  if (!a.figure.empty()) figure = figure_of(a);
+  if (a.figure.empty())
+    check_page(a);
+  else
+    figure = figure_of(a);
   const ReportRuns read = read_runs(a.runs, a.cells);
   for (const std::string& warning : read.warnings) fmt::print(stderr, "shardmark: {}\n", warning);
   const nlohmann::json data = report_data(read.runs, {typed(a), utc("%Y-%m-%dT%H:%M:%SZ")});

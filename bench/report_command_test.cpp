@@ -72,7 +72,7 @@ TEST_F(ReportCommand, wrong_input_is_a_sentence_and_writes_nothing) {
        {std::pair("report", "RUN is required; see shardmark report --help."),
         std::pair("report nowhere", "RUN: there is no file nowhere."),
         std::pair("report .", "RUN: the folder . holds no records.jsonl"),
-        std::pair("report garbage", "RUN: garbage holds no record."),
+        std::pair("report garbage", "RUN: garbage holds no record"),
         std::pair("report run wrong.jsonl", "RUN: wrong.jsonl holds a record that is not as"),
         std::pair("report no_run.jsonl", "RUN: no_run.jsonl holds a record that is not as"),
         std::pair("report run --cells zero9", "--cells is \"zero9\", but no cell's id has that"),
@@ -80,6 +80,8 @@ TEST_F(ReportCommand, wrong_input_is_a_sentence_and_writes_nothing) {
         std::pair("report run --figure bytes", "ends in .svg or .png"),
         std::pair("report run --figure bytes -o x.gif", "--out is \"x.gif\""),
         std::pair("report run --dark", "--dark is for --figure"),
+        std::pair("report run -o x.svg", "a .svg or .png is for --figure NAME"),
+        std::pair("report run -o run/records.jsonl", "but a page ends in .html"),
         std::pair("report run --dork", "did you mean --dark?"),
         std::pair("report run -o a.html -o b.html", "is given twice")}) {
     const testing::Ran ran = testing::shardmark(f, arguments);

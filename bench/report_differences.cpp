@@ -1,8 +1,11 @@
 // What became of the first run's cells in the later runs of a report? See report_data.hpp.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
 
-#include "bench/compare_side.hpp"
+#include "bench/compare.hpp"
 #include "bench/ratio.hpp"
 #include "bench/record.hpp"
 #include "bench/report_data.hpp"
@@ -12,8 +15,6 @@ namespace shardmark {
 namespace {
 
 using nlohmann::json;
-
-constexpr double threshold = 0.03;  // as `shardmark compare` has it
 
 Facts machine_facts(const ReportRun& run) {
   Facts out;
@@ -43,7 +44,7 @@ bool usable(const std::vector<double>& times) {
 }
 
 json difference_of(const json& base, const json& head, const std::vector<double>& before,
-                   const std::vector<double>& now) {
+                   const std::vector<double>& now, bool same_losses) {
   json out = {{"id", head.at("id")},
               {"run", head.at("run")},
               {"base_ns", base.at("step_ns")},
@@ -53,15 +54,35 @@ json difference_of(const json& base, const json& head, const std::vector<double>
                                   base["state_bytes"]["measured"].get<double>()},
               {"volume_bytes", head["volume_bytes"]["measured"].get<double>() -
                                    base["volume_bytes"]["measured"].get<double>()},
-              {"same_losses", head.at("loss") == base.at("loss")}};
+              {"same_losses", same_losses}};
   if (!usable(before) || !usable(now)) return out;
   const Ratio ratio = ratio_of(before, now);
   out["ratio"] = ratio.estimate;
-  out["verdict"] = name(verdict_of(ratio, threshold));
+  out["verdict"] = name(verdict_of(ratio, CompareOptions().threshold));
   if (!ratio.has_interval) return out;
   out["low"] = ratio.low;
   out["high"] = ratio.high;
   return out;
+}
+
+// Every step of every round, to the last bit: what the figure draws is thinned out and rounded.
+std::map<std::string, std::set<std::string>> losses_of(const ReportRun& run) {
+  std::map<std::string, std::set<std::string>> out;
+  for (const json& r : run.records)
+    if (r.at("training").is_object()) out[id_at(r)].insert(r["training"].at("loss").dump());
+  return out;
+}
+
+std::set<std::string> ids_of(const ReportRun& run) {
+  std::set<std::string> out;
+  for (const json& r : run.records) out.insert(id_at(r));
+  return out;
+}
+
+// What became of it in a run that has no result of it.
+std::string absence(const ReportRun& run, const std::string& id, const char* side) {
+  return ids_of(run).contains(id) ? fmt::format("failed in {}", side)
+                                  : fmt::format("not in {}", side);
 }
 
 }  // namespace
@@ -83,14 +104,21 @@ json report_differences(const std::vector<ReportRun>& runs, const json& cells) {
                   {"cells", json::array()},
                   {"missing", json::array()}};
     const auto head_steps = steps_of(*head);
-    for (const auto& [id, before] : base_steps) {
+    const auto base_losses = losses_of(*base), head_losses = losses_of(*head);
+    std::set<std::string> all = ids_of(*base);
+    all.merge(ids_of(*head));
+    for (const std::string& id : all) {
       const json *was = cell_of(cells, base_index, id), *is = cell_of(cells, head_index, id);
-      const auto now = head_steps.find(id);
-      if (was && is && now != head_steps.end()) {
-        entry["cells"].push_back(difference_of(*was, *is, before, now->second));
-      } else {
-        entry["missing"].push_back(id);
-      }
+      const auto before = base_steps.find(id), now = head_steps.find(id);
+      const bool had = was && before != base_steps.end(), has = is && now != head_steps.end();
+      if (had && has)
+        entry["cells"].push_back(difference_of(*was, *is, before->second, now->second,
+                                               base_losses.at(id) == head_losses.at(id)));
+      else
+        entry["missing"].push_back({{"id", id},
+                                    {"why", !had && !has ? "failed in both"
+                                            : had        ? absence(*head, id, "the later run")
+                                                         : absence(*base, id, "the first run")}});
     }
     out.push_back(std::move(entry));
   }

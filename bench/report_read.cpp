@@ -63,7 +63,8 @@ ReportRuns read_runs(const std::vector<std::string>& paths, const std::string& o
     const std::string kind = kind_of(text);
     Records read = records_in(text, file, kind);
     if (read.records.empty())
-      throw InputError(fmt::format("RUN: {} holds no record.", file.string()));
+      throw InputError(fmt::format("RUN: {} holds no record{}", file.string(),
+                                   read.warnings.empty() ? "." : ": " + read.warnings.front()));
     out.warnings.insert(out.warnings.end(), read.warnings.begin(), read.warnings.end());
     if (!only.empty())
       std::erase_if(read.records,

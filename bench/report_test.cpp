@@ -214,17 +214,28 @@ TEST(Report, runs_differ_by_the_ratio_of_their_rounds) {
     head.push_back(example::record_of("ddp", true, round, (100 + round) * 1.2));
   }
   base.push_back(example::record_of("zero1", true, 1, 100));
+  head.push_back(example::record_of("zero2", true, 1, 100));
+  head.push_back(example::record_of("zero1", true, 1, 100));
+  example::set_failed(head.back(), "failed", "on purpose");
   head[0]["bytes"]["peak_bytes"] = head[1]["bytes"]["peak_bytes"];
   const json data = report_data({{"a", "1", "training", base}, {"b", "2", "training", head}}, {});
   ASSERT_EQ(data.at("differences").size(), 1u);
   const json& entry = data["differences"][0];
   EXPECT_EQ(entry.at("other_machine"), "");
-  ASSERT_EQ(entry.at("missing").size(), 1u);
+  ASSERT_EQ(entry.at("missing").size(), 2u);
+  EXPECT_EQ(entry["missing"][0].at("why"), "failed in the later run");
+  EXPECT_EQ(entry["missing"][1].at("why"), "not in the first run");
   const json& cell = entry.at("cells").at(0);
   EXPECT_NEAR(cell.at("ratio").get<double>(), 1.2, 1e-3);
   EXPECT_EQ(cell.at("verdict"), "SLOWER");
   EXPECT_EQ(cell.at("peak_bytes"), 0);
   EXPECT_EQ(cell.at("same_losses"), true);
+  // One digit that no figure shows.
+  for (json& r : head)
+    if (r["training"].is_object())
+      r["training"]["loss"].back() = r["training"]["loss"].back().get<double>() + 1e-9;
+  const json other = report_data({{"a", "1", "training", base}, {"b", "2", "training", head}}, {});
+  EXPECT_EQ(other["differences"][0]["cells"][0].at("same_losses"), false);
 }
 
 TEST(Report, nothing_in_the_data_can_end_the_script_it_stands_in) {

@@ -89,7 +89,7 @@ DryReport dry_run(const Training& t, const DryAsked& asked) {
 
 std::string first_violation(const Training& t, std::initializer_list<int> ranks) {
   for (const int rank : ranks) {
-    const DryReport dry = dry_run(t, {.rank = rank, .steps = 2});
+    const DryReport dry = dry_run(t, {.rank = rank, .steps = std::min(2, steps_of(t))});
     if (!dry.violations.empty())
       return fmt::format("on the dry device, rank {}: {}", rank, dry.violations.front());
   }

@@ -172,8 +172,9 @@ function showDifferences(data) {
     else
       place.append(element('p', {className: 'empty'}, 'No cell of one name in both.'));
     if (entry.missing.length)
-      place.append(element(
-          'p', {className: 'note'},
-          `Without a result in one of them: ${entry.missing.join(', ')}.`));
+      place.append(
+          element('p', {className: 'note'}, 'Without a result in one of them:'),
+          element('ul', {className: 'note'},
+                  ...entry.missing.map((m) => element('li', {}, `${m.id}: ${m.why}`))));
   }
 }

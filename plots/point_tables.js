@@ -13,11 +13,13 @@ function tradeoff(data, cells) {
   const shown = measured(cells), keys = varying(shown), runs = manyRuns(shown);
   const time = timeUnit(Math.max(0, ...shown.map((c) => c.step_ns)));
   const bytes = byteUnit(Math.max(0, ...shown.map((c) => c.peak_bytes)));
+  const most = farthest(shown.map((c) => c.step_ns));
   const points = shown.map((cell) => ({
                              x: cell.peak_bytes / bytes.scale,
                              y: cell.step_ns / time.scale,
                              low: cell.low_ns / time.scale,
-                             high: cell.high_ns / time.scale,
+                             high: Math.min(cell.high_ns, most) / time.scale,
+                             cut: cell.high_ns > most,
                              strategy: cell.strategy,
                              group: cell.same_training,
                              edge: cell.edge,
@@ -34,8 +36,8 @@ function tradeoff(data, cells) {
       shown: data.strategies.filter((s) => shown.some((c) => c.strategy === s))
     },
     height: 340,
-    note: `Line: the Pareto edge; no cell of the same training is better in both. ${
-        circumstanceNote(shown)}`,
+    note: `Line: the Pareto edge; no cell of the same training is better in both.${
+        cutNote(shown)} ${circumstanceNote(shown)}`,
     columns: ['cell', `peak, ${bytes.name}`, `step, ${time.name}`, 'on the edge'],
     lines: shown.map(
         (c) =>
@@ -64,12 +66,13 @@ function scalingSeries(data, cells) {
   const strong = grouped((c) => ranks(c) * batch(c), [
                    'ranks', 'batch'
                  ]).filter((g) => new Set(g.map(batch)).size > 1);
-  return weak.length ? {series: weak, kind: 'weak'} : {series: strong, kind: 'strong'};
+  const left = weak.length && strong.length ? strong : [];
+  return weak.length ? {series: weak, kind: 'weak', left} : {series: strong, kind: 'strong', left};
 }
 
 function scaling(data, cells) {
   const shown = measured(cells).filter((c) => c.tokens_per_second);
-  const {series, kind} = scalingSeries(data, shown);
+  const {series, kind, left} = scalingSeries(data, shown);
   const keys = varying(shown).filter((k) => k !== 'ranks'), runs = manyRuns(shown);
   const rows = series.flatMap((cellsOf, index) => cellsOf.map((cell) => {
     const n = setting(data, cell, 'ranks'), first = cellsOf[0];
@@ -101,7 +104,11 @@ function scaling(data, cells) {
     title: `Scaling over ranks, ${
         kind === 'weak' ? 'weak: the batch is per rank' :
                           'strong: the batch of all ranks is fixed'}`,
-    note: `Dashed grey: ideal${rows.some((r) => r.dash) ? '; dashed: without overlap' : ''}. ` +
+    note: 'Over the same strategy at its fewest ranks. ' +
+        `Dashed grey: ideal${rows.some((r) => r.dash) ? '; dashed: without overlap' : ''}. ` +
+        (left.length ? `Not drawn: ${countText(left.length, 'series', 'series')} in which the ` +
+                 'batch of all ranks is fixed (strong); a filter that leaves these alone draws them. ' :
+                       '') +
         circumstanceNote(rows.map((r) => r.cell)),
     columns: ['cell', 'ranks', 'tokens/s', 'speed-up', 'ideal'],
     lines: rows.map(
@@ -205,6 +212,7 @@ const metrics = {
 function history(data, cells, {metric: metricName = 'step'} = {}) {
   const shown = measured(cells), metric = metrics[metricName], keys = varying(shown);
   const unit = metric.unit(Math.max(0, ...shown.map(metric.of)));
+  const most = farthest(shown.map((c) => c.step_ns));
   const labels =
       data.runs.map((run) => `${runLetter(run.index)} ${(run.commit || 'unknown').slice(0, 7)}`);
   const points =
@@ -216,7 +224,9 @@ function history(data, cells, {metric: metricName = 'step'} = {}) {
                   y: metric.of(cell) / unit.scale,
                   ...pointLook(cell),
                   low: (metricName === 'step' ? cell.low_ns : metric.of(cell)) / unit.scale,
-                  high: (metricName === 'step' ? cell.high_ns : metric.of(cell)) / unit.scale,
+                  high: (metricName === 'step' ? Math.min(cell.high_ns, most) : metric.of(cell)) /
+                      unit.scale,
+                  cut: metricName === 'step' && cell.high_ns > most,
                   tip: `${labels[cell.run]}\n${cellName(cell, keys, false)}\n${metric.words}: ${
                       metric.text(metric.of(cell))}`
                 }));
@@ -231,7 +241,8 @@ function history(data, cells, {metric: metricName = 'step'} = {}) {
       shown: data.strategies.filter((s) => shown.some((c) => c.strategy === s))
     },
     height: 300,
-    note: `A line a cell; bars from the least to the most over rounds. ${circumstanceNote(shown)}`,
+    note: `A line a cell; bars from the least to the most over rounds.${
+        metricName === 'step' ? cutNote(shown) : ''} ${circumstanceNote(shown)}`,
     columns: ['run', 'cell', `${metric.words}, ${unit.name}`],
     lines: points.map((p) => [p.run, p.key, digits(p.y)]),
     empty: runsShown.length > 1 ? '' :

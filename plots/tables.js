@@ -95,6 +95,7 @@ function stepTime(data, cells, view) {
   const rows = barRows(data, measured(cells), view), shown = rowCells(rows);
   const unit = timeUnit(Math.max(0, ...shown.map((r) => r.cell.step_ns)));
   const parts = stacked(rows, partNames, (c, p) => c.parts_ns[p], unit, timeText);
+  const most = farthest(shown.map((r) => r.cell.step_ns));
   return {
     data: {
       rows: rowTable(rows),
@@ -111,7 +112,8 @@ function stepTime(data, cells, view) {
                          key: r.key,
                          step: r.cell.step_ns / unit.scale,
                          low: r.cell.low_ns / unit.scale,
-                         high: r.cell.high_ns / unit.scale,
+                         high: Math.min(r.cell.high_ns, most) / unit.scale,
+                         cut: r.cell.high_ns > most,
                          text: digits(r.cell.step_ns / unit.scale),
                          tip: `${r.label}\nstep: ${timeText(r.cell.step_ns)}\n` +
                              `${timeText(r.cell.low_ns)} to ${timeText(r.cell.high_ns)} over ` +
@@ -120,8 +122,8 @@ function stepTime(data, cells, view) {
     },
     signals: {unit: unit.name, names: rowNames(rows), shown: present(partNames, parts)},
     height: rows.length * rowHeight,
-    note: `Outlined below a bar: hidden communication. Thin line: over all rounds. ${
-        circumstanceNote(shown.map((r) => r.cell))}`,
+    note: `Outlined below a bar: hidden communication. Thin line: over all rounds.${
+        cutNote(shown.map((r) => r.cell))} ${circumstanceNote(shown.map((r) => r.cell))}`,
     columns: ['cell', `step, ${unit.name}`, 'low', 'high', ...partNames, 'hidden'],
     lines: shown.map(
         ({cell}) =>

@@ -50,6 +50,13 @@ const wholeText = (n) =>
     (n === null || n === undefined ? '–' : Math.round(n).toLocaleString('en-US'));
 const countText = (n, one, many) => `${wholeText(n)} ${n === 1 ? one : many}`;
 
+// One round that was far slower than all others would leave no room for what is compared: lines
+// over rounds end where half more than the longest median would, and say so.
+const farthest = (medians) => 1.5 * Math.max(0, ...medians);
+const cutNote = (cells) => cells.some((c) => c.high_ns > farthest(cells.map((d) => d.step_ns))) ?
+    ' A line that ends in an arrow goes on: its end stands in the data.' :
+    '';
+
 // Empty: as it mostly is, and not worth a word.
 const settingTexts = {
   ranks: (v) => countText(v, 'rank', 'ranks'),
