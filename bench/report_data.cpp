@@ -114,8 +114,6 @@ void add_collectives(json& out, const ReportRun& run, std::size_t index) {
                                  {"by", row.at("collectives")},
                                  {"bytes", row.at("payload_bytes")},
                                  {"median_ns", row.at("median_ns")},
-                                 {"min_ns", row.at("min_ns")},
-                                 {"p95_ns", row.at("p95_ns")},
                                  {"factor", row.at("factor")},
                                  {"busbw", row.at("busbw_bytes_per_s")},
                                  {"wrong", row.at("wrong_elements")}});

@@ -36,7 +36,10 @@ class Page {
     document.getElementById('figures').append(...this.figures.map((f) => f.section));
     document.getElementById('contents')
         .append(
-            ...this.figures.map((f) => element('a', {href: `#${f.figure.name}`}, f.figure.title)));
+            ...this.figures.map((f) => element('a', {href: `#${f.figure.name}`}, f.figure.title)),
+            this.data.differences.length ?
+                element('a', {href: '#differences'}, 'Differences between runs') :
+                '');
     this.addMetrics();
     this.addSwitch();
     showDifferences(this.data);

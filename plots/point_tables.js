@@ -117,6 +117,14 @@ function scaling(data, cells) {
   };
 }
 
+// What was wrong, and what did not end: a bandwidth of wrong results is none.
+function troubles(collectives) {
+  const wrong = collectives.filter((c) => (c.rows || []).some((r) => r.wrong > 0));
+  const failed = collectives.filter((c) => c.status !== 'ok');
+  return wrong.map((c) => `WRONG RESULTS in ${c.id}. `).join('') +
+      failed.map((c) => `Failed: ${c.id} (${c.reason}). `).join('');
+}
+
 function bandwidth(data) {
   const points = [], fits = [], lines = [];
   const runs = new Set(data.collectives.map((c) => c.run)).size > 1;
@@ -132,12 +140,14 @@ function bandwidth(data) {
         by: row.by,
         x: row.bytes,
         y: row.busbw / 1e9,
+        wrong: row.wrong > 0,
         tip: `${row.verb} by ${row.by}, ${bytesText(row.bytes)}\n${timeText(row.median_ns)}, ` +
-            `${digits(row.busbw / 1e9)} GB/s of bus bandwidth`
+            `${digits(row.busbw / 1e9)} GB/s of bus bandwidth` +
+            (row.wrong > 0 ? `\nWRONG: ${countText(row.wrong, 'element', 'elements')}` : '')
       });
       lines.push([
         panel, row.verb, row.by, bytesText(row.bytes), timeText(row.median_ns),
-        digits(row.busbw / 1e9)
+        digits(row.busbw / 1e9) + (row.wrong > 0 ? ', wrong' : '')
       ]);
     }
     for (const line of cell.lines || []) {
@@ -165,7 +175,7 @@ function bandwidth(data) {
     data: {points, fits},
     signals: {shown, by: [...new Set(points.map((p) => p.by))]},
     height: 240,
-    note: 'Lines: α + β × bytes, fitted on every other size; dashed where that fits ' +
+    note: troubles(data.collectives) + 'Lines: α + β × bytes, fitted on every other size; dashed where that fits ' +
         'poorly. ' + circumstanceNote(data.collectives),
     columns: ['ranks', 'verb', 'by', 'size', 'median time', 'busbw, GB/s'],
     lines,

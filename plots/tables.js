@@ -160,7 +160,7 @@ function bytesHeld(data, cells, view) {
     height: rows.length * rowHeight,
     note: 'Thick: measured, each tag at its own worst moment. Thin: the exact claim. Line across ' +
         'and number: ' +
-        'the peak of all tags together.',
+        'the peak of all tags together. ' + circumstanceNote(shown.map((r) => r.cell)),
     columns: ['cell', `peak, ${unit.name}`, 'states', 'exact', 'textbook', ...tagNames],
     lines: shown.map(
         ({cell}) =>
@@ -198,7 +198,8 @@ function volume(data, cells, view) {
     },
     signals: {unit: unit.name, names: rowNames(rows), shown: present(verbNames, parts)},
     height: rows.length * rowHeight,
-    note: 'Bar and number: measured. Line across: the textbook, from parameters and ranks alone.',
+    note: 'Bar and number: measured. Line across: the textbook, from parameters and ranks ' +
+        'alone. ' + circumstanceNote(shown.map((r) => r.cell)),
     columns: ['cell', `measured, ${unit.name}`, 'exact', 'textbook', ...verbNames],
     lines: shown.map(
         ({cell}) =>

@@ -168,7 +168,7 @@ function prepared(spec, table, data, palette, look) {
     phases: [...partNames, 'reduce', 'gather'],
     narrow: look.width < 560,
     legendColumns: look.width < 560 ? 3 :
-        look.titled                 ? 5 :
+        look.titled                 ? 7 :
                                       0,
     total: look.width,
     ...table.signals
@@ -184,7 +184,7 @@ function prepared(spec, table, data, palette, look) {
   if (look.titled)
     ready.title = {
       text: look.title,
-      subtitle: brokenLines(table.note, Math.floor(look.width / 6.2))
+      subtitle: brokenLines(table.note, Math.floor(look.width / 7.2))
     };
   return ready;
 }
