@@ -88,6 +88,8 @@ Training training_of(const Cell&, std::vector<std::uint8_t> corpus, const Archit
 // not divide, too little data, a text with bytes beyond the vocabulary. corpus_bytes, largest_byte:
 // of its corpus.
 void validate(const Cell&, std::size_t corpus_bytes, std::uint8_t largest_byte = 0);
+// A bucket is at least 8 elements a rank. Throws InputError where that makes more than `most`.
+void check_segments(const Cell&, std::size_t parameters, std::size_t most);
 // Throws InputError: the model is neither a preset nor a form.
 void check_model(const Cell&);
 

@@ -19,21 +19,6 @@ namespace shardmark {
 
 namespace {
 
-// A bucket is at least 8 elements a rank (impl/layout.hpp); each is described in memory.
-void check_segments(const Cell& c, std::size_t parameters) {
-  if (c.bucket_bytes == 0) return;
-  constexpr std::size_t most = 1'000'000;
-  const std::size_t least = 8 * static_cast<std::size_t>(c.ranks);
-  const std::size_t segments =
-      parameters /
-      std::max(least, std::size_t{c.bucket_bytes} / size_of(dtype_named(c.reduce_dtype)));
-  if (segments > most)
-    throw InputError(fmt::format(
-        "--bucket-mb is {}, which cuts the {} parameters of --model {} into {} buckets, but there "
-        "may be at most {}; give a larger one.",
-        static_cast<double>(c.bucket_bytes) * 1e-6, parameters, c.model, segments, most));
-}
-
 std::string text_in_words(const Cell& c) {
   return c.data.empty() ? "the built-in corpus" : "--data " + join(c.data, " ");
 }
@@ -116,6 +101,19 @@ void check_link(const Cell& c) {
 }
 
 }  // namespace
+
+void check_segments(const Cell& c, std::size_t parameters, std::size_t most) {
+  if (c.bucket_bytes == 0) return;
+  const std::size_t least = 8 * static_cast<std::size_t>(c.ranks);
+  const std::size_t segments =
+      parameters /
+      std::max(least, std::size_t{c.bucket_bytes} / size_of(dtype_named(c.reduce_dtype)));
+  if (segments > most)
+    throw InputError(fmt::format(
+        "--bucket-mb is {}, which cuts the {} parameters of --model {} into {} buckets, but there "
+        "may be at most {}; give a larger one.",
+        static_cast<double>(c.bucket_bytes) * 1e-6, parameters, c.model, segments, most));
+}
 
 void check_launch(const Cell& c) {
   const bool mpi = c.comm == "mpi";
@@ -255,9 +253,11 @@ void validate(const Cell& c, std::size_t corpus_bytes, std::uint8_t largest_byte
   check_launch(c);
   try {
     check_vocabulary(c, largest_byte);
-    check_segments(c, make_architecture(c.model, static_cast<std::size_t>(c.sequence),
-                                        static_cast<std::size_t>(c.batch))
-                          .parameter_count());
+    check_segments(c,
+                   make_architecture(c.model, static_cast<std::size_t>(c.sequence),
+                                     static_cast<std::size_t>(c.batch))
+                       .parameter_count(),
+                   1'000'000);  // each is described in memory
   } catch (const InputError& e) {
     throw InputError(of_flag(c, e.what()));
   }

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 // Columns: a record holds many intervals.
-json lane_of(const Timeline& t, int lane, std::int64_t zero) {
+json lane_of(const Timeline& t, int lane, std::int64_t zero, bool one_clock) {
   json out = {{"phase", json::array()},        {"label", json::array()},
               {"begin_ns", json::array()},     {"end_ns", json::array()},
               {"skew_ns", json::array()},      {"verb", json::array()},
@@ -25,7 +25,7 @@ json lane_of(const Timeline& t, int lane, std::int64_t zero) {
     out["label"].push_back(i.label);
     out["begin_ns"].push_back(i.begin_ns - zero);
     out["end_ns"].push_back(i.end_ns - zero);
-    out["skew_ns"].push_back(i.skew_ns);
+    out["skew_ns"].push_back(one_clock ? json(i.skew_ns) : json());
     out["verb"].push_back(i.collective ? json(name(i.collective->verb)) : json());
     out["payload_bytes"].push_back(i.collective ? json(i.collective->bytes()) : json());
   }
@@ -95,8 +95,8 @@ json timeline_section(const TrainingReport& r, Median median) {
     const RankReport& rank = r.ranks[i];
     const std::int64_t zero = r.clocks_comparable ? first : begin(rank);
     ranks.push_back({{"rank", i},
-                     {"compute", lane_of(rank.timeline, 0, zero)},
-                     {"communication", lane_of(rank.timeline, 1, zero)}});
+                     {"compute", lane_of(rank.timeline, 0, zero, r.clocks_comparable)},
+                     {"communication", lane_of(rank.timeline, 1, zero, r.clocks_comparable)}});
   }
   return {{"step", median.step},
           {"step_ns", r.ranks[static_cast<std::size_t>(median.rank)]

@@ -50,6 +50,7 @@ TEST(MeasuredSteps, ThePictureIsOnOneClockOrEachRanksOwn) {
   r.clocks_comparable = false;
   t = timeline_section(r, {2, 1});
   EXPECT_EQ(t["ranks"][1]["compute"]["begin_ns"], json::array({0}));
+  EXPECT_EQ(t["ranks"][1]["communication"]["skew_ns"], json::array({nullptr}));
 }
 
 TEST(MeasuredSteps, SteadyIsTheSumOverRanksWithoutWarmUp) {

@@ -114,8 +114,8 @@ std::string legend(const std::vector<Prediction>& all) {
       "on the wire. peak: everything at the worst moment";
   if (bounded)
     text +=
-        "; ≤: the sum of all columns, which no run exceeds, where buckets are too many to run the "
-        "step dry (a larger --bucket-mb makes them fewer)";
+        "; ≤: the sum of all columns, which no run exceeds, where a step has too many "
+        "collectives to be run dry in a moment (larger buckets or fewer micro-steps have fewer)";
   return wrapped(text + ". sent: by one rank in one step. GB = 1e9 bytes.", columns) + "\n";
 }
 

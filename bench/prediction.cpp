@@ -85,8 +85,17 @@ Prediction predicted(const Cell& cell, Models& models) {
   p.cell = cell;
   p.model = models.of(cell);
   const Architecture& a = p.model->architecture;
+  check_segments(cell, a.parameter_count(), 1'000'000'000);
   const Training t = training_of(cell, {}, a);
   p.claims = claims_of(t, a);
+  // Beyond that bytes have no number here; no machine has them either.
+  if (sum(p.claims.exact) > 4e18)
+    throw InputError(
+        fmt::format("--model {} with --batch {} and --sequence {} would hold {:.1e} bytes on a "
+                    "rank, but {:.0e} "
+                    "are the most that can be counted; give a smaller batch or sequence.",
+                    cell.config.empty() ? cell.model : cell.config, cell.batch, cell.sequence,
+                    sum(p.claims.exact), 4e18));
   p.flops_per_step = flops_of(a, t.options) * static_cast<double>(cell.accumulate);
   p.tokens_per_step =
       static_cast<double>(a.rows) * static_cast<double>(cell.ranks * cell.accumulate);

@@ -131,6 +131,11 @@ TEST(Prediction, WhatIsWrongIsOneSentence) {
   EXPECT_EQ(why({{"--strategy", {"zero33"}}}).find("--strategy \"zero33\" is unknown; known are"),
             0u);
   EXPECT_EQ(why({{"--model", {"none.json"}}}).find("--model"), 0u);
+  EXPECT_NE(why({{"--model", {"gpt:layers=100,width=28800,heads=96"}},
+                 {"--bucket-mb", {"0.000004"}},
+                 {"--ranks", {"1"}}})
+                .find("but there may be at most 1000000000"),
+            std::string::npos);
   const testing::Folder f;
   const auto ran = testing::shardmark(f, "predict --format yaml");
   EXPECT_EQ(ran.code, 2);

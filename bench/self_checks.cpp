@@ -139,7 +139,10 @@ json self_checks(const Training& t, const TrainingReport& r) {
   set(out, "nothing_left", something_left(r));
   set(out, "loss_finite", loss_not_finite(r));
   set(out, "trained", nothing_trained(t, r));
-  set(out, "ordered", r.disorder);
+  if (r.order_checked)
+    set(out, "ordered", r.disorder);
+  else
+    set_missing(out, "ordered", "a step has too many collectives to check the order of all");
   const Verdict moved = moved_agrees(t, r);
   out["moved_agrees"] = moved.value;
   if (!moved.reason.empty()) out["moved_agrees_reason"] = moved.reason;

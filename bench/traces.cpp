@@ -3,12 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-
 #include "bench/machine.hpp"
 #include "bench/record.hpp"
+#include "bench/self_checks.hpp"
+#include "bench/text.hpp"
 #include "impl/models/registry.hpp"
 #include "profilers/chrome_trace.hpp"
 
@@ -22,20 +20,6 @@ namespace fs = std::filesystem;
 std::string file_of(const std::string& id) { return "traces/" + id + ".json"; }
 std::string file_of(const std::string& id, std::size_t rank) {
   return fmt::format("traces/{}/rank{}.json", id, rank);
-}
-
-void write(const fs::path& file, const std::string& text) {
-  std::error_code error;
-  fs::create_directories(file.parent_path(), error);
-  std::ofstream out;
-  if (!error) {
-    out.open(file, std::ios::binary | std::ios::trunc);
-    out << text;
-    out.close();
-  }
-  if (error || !out)
-    throw Error(fmt::format("the trace {} cannot be written: {}.", file.string(),
-                            error ? error.message() : std::strerror(errno)));
 }
 
 TraceAbout about(const Cell& c, const Training& t, const TrainingReport& r) {
@@ -83,19 +67,27 @@ void write_traces(const fs::path& folder, json& record) {
   if (traces == record.end()) return;
   const std::string id = id_at(record);
   const auto put = [&](const std::string& file, json& text) {
-    write(folder / file, text.get_ref<const std::string&>());
+    std::error_code ignored;  // a folder that is missing cannot be written to, either
+    fs::create_directories((folder / file).parent_path(), ignored);
+    write_whole_file("the trace", folder / file, text.get_ref<const std::string&>());
     text = file;
   };
-  put(file_of(id), (*traces)["file"]);
-  json& ranks = (*traces)["rank_files"];
-  for (std::size_t i = 0; i < ranks.size(); ++i) put(file_of(id, i), ranks[i]);
+  // What was measured is kept, whatever becomes of its picture.
+  try {
+    put(file_of(id), (*traces)["file"]);
+    json& ranks = (*traces)["rank_files"];
+    for (std::size_t i = 0; i < ranks.size(); ++i) put(file_of(id, i), ranks[i]);
+  } catch (const InputError& e) {
+    set_missing(record, "traces", e.what());
+  }
 }
 
 std::string traces_text(const std::vector<json>& records, const fs::path& folder) {
   std::string text;
   for (const json& r : records)
     if (const auto it = r.find("traces"); it != r.end())
-      text += fmt::format("  {}\n", (folder / text_at(*it, "file")).string());
+      text += fmt::format("  {}\n", it->is_null() ? text_at(r, "traces_reason")
+                                                  : (folder / text_at(*it, "file")).string());
   if (text.empty()) return "";
   return "Traces, all ranks in one file:\n" + text +
          "Open one at https://ui.perfetto.dev (it stays in the browser) or in chrome://tracing. In "

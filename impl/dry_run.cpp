@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "impl/comm/dry.hpp"
 #include "impl/comm/ring.hpp"
 #include "impl/models/outline_model.hpp"
@@ -87,8 +90,8 @@ DryReport dry_run(const Training& t, const DryAsked& asked) {
   return out;
 }
 
-std::string first_violation(const Training& t, std::initializer_list<int> ranks) {
-  for (const int rank : ranks) {
+std::string first_violation(const Training& t, int other_rank) {
+  for (const int rank : std::set<int>{0, other_rank}) {
     const DryReport dry = dry_run(t, {.rank = rank, .steps = std::min(2, steps_of(t))});
     if (!dry.violations.empty())
       return fmt::format("on the dry device, rank {}: {}", rank, dry.violations.front());

@@ -30,7 +30,8 @@ struct DryAsked {
 };
 DryReport dry_run(const Training&, const DryAsked&);
 
-// The first access on any of these ranks that is not ordered after a conflicting one; empty: none.
-std::string first_violation(const Training&, std::initializer_list<int> ranks);
+// The first access on rank 0, or on this one, that is not ordered after a conflicting one; empty:
+// none.
+std::string first_violation(const Training&, int other_rank);
 
 }  // namespace shardmark

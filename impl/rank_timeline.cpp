@@ -74,8 +74,7 @@ void read_timeline(Timeline t, const std::vector<MemoryEvent>& memory, const Tra
   if (training.overlap && world.one_clock()) report.ideal = read(replay(t));
   const auto warmup = static_cast<std::size_t>(training.warmup);
   const auto measured = static_cast<std::size_t>(training.steps);
-  for (int i = 0; i < training.steps; ++i)
-    report.spans_by_step.push_back(span_counts(t, training.warmup + i));
+  report.spans_by_step = span_counts(t, training.warmup, training.steps);
   if (training.steps > 0) keep_median(t, training, world, report);
   if (training.trace)
     report.traced = traced(t, memory, std::span(report.steps).subspan(warmup, measured));

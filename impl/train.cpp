@@ -136,7 +136,11 @@ TrainingReport report_of(const Job& job, std::vector<RankReport> ranks) {
   TrainingReport out;
   out.ranks = std::move(ranks);
   out.claims = claims_of(t);
-  out.disorder = first_violation(t, {0, t.ranks - 1});
+  std::uint64_t calls = 0;
+  for (const auto& [what, traffic] : out.claims.exact_calls) calls += traffic.calls;
+  // Every access is held against all others: half a second at so many.
+  out.order_checked = calls <= 2000;
+  if (out.order_checked) out.disorder = first_violation(t, t.ranks - 1);
   out.flops_per_step = flops_of(job.architecture, t.options) * t.options.accumulate;
   out.tokens_per_step =
       job.architecture.rows * static_cast<std::size_t>(t.ranks * t.options.accumulate);

@@ -110,6 +110,7 @@ struct TrainingReport {
   // The first access of the first or the last rank's steps that the dry device found not ordered
   // after a conflicting one, in one sentence; empty: none.
   std::string disorder;
+  bool order_checked = true;      // false: more collectives a step than that takes a moment for
   bool clocks_comparable = true;  // false: ranks on several hosts, so no skew is known
 };
 

@@ -107,7 +107,8 @@ function scaling(data, cells) {
     note: 'Over the same strategy at its fewest ranks. ' +
         `Dashed grey: ideal${rows.some((r) => r.dash) ? '; dashed: without overlap' : ''}. ` +
         (left.length ? `Not drawn: ${countText(left.length, 'series', 'series')} in which the ` +
-                 'batch of all ranks is fixed (strong); a filter that leaves these alone draws them. ' :
+                 'batch of all ranks is fixed (strong); a filter that leaves these alone ' +
+                 'draws them. ' :
                        '') +
         circumstanceNote(rows.map((r) => r.cell)),
     columns: ['cell', 'ranks', 'tokens/s', 'speed-up', 'ideal'],
@@ -175,8 +176,8 @@ function bandwidth(data) {
     data: {points, fits},
     signals: {shown, by: [...new Set(points.map((p) => p.by))]},
     height: 240,
-    note: troubles(data.collectives) + 'Lines: α + β × bytes, fitted on every other size; dashed where that fits ' +
-        'poorly. ' + circumstanceNote(data.collectives),
+    note: troubles(data.collectives) +
+        'Lines: α + β × bytes, fitted on every other size; dashed where that fits poorly. ' + circumstanceNote(data.collectives),
     columns: ['ranks', 'verb', 'by', 'size', 'median time', 'busbw, GB/s'],
     lines,
     empty: points.length ? '' :

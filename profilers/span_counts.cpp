@@ -12,13 +12,8 @@ auto key(const SpanCount& s) {
                     c.elements);
 }
 
-}  // namespace
-
-std::vector<SpanCount> span_counts(const Timeline& t, int step) {
-  std::vector<SpanCount> out;
-  for (const int lane : {0, 1})
-    for (const Interval& i : t.lane(lane))
-      if (i.step == step) out.push_back({lane, i.phase, i.label, i.collective, 1});
+// Sorts; equal kinds become one.
+void count(std::vector<SpanCount>& out) {
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return key(a) < key(b); });
   std::size_t kinds = 0;
   for (const SpanCount& s : out) {
@@ -28,6 +23,18 @@ std::vector<SpanCount> span_counts(const Timeline& t, int step) {
       out[kinds++] = s;
   }
   out.resize(kinds);
+}
+
+}  // namespace
+
+std::vector<std::vector<SpanCount>> span_counts(const Timeline& t, int first, int steps) {
+  std::vector<std::vector<SpanCount>> out(static_cast<std::size_t>(steps));
+  for (const int lane : {0, 1})
+    for (const Interval& i : t.lane(lane))
+      if (i.step >= first && i.step < first + steps)
+        out[static_cast<std::size_t>(i.step - first)].push_back(
+            {lane, i.phase, i.label, i.collective, 1});
+  for (std::vector<SpanCount>& step : out) count(step);
   return out;
 }
 

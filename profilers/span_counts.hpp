@@ -16,7 +16,8 @@ struct SpanCount {
   bool operator==(const SpanCount&) const = default;
 };
 
-// Of the spans that were enqueued in this step; sorted, each kind once.
-std::vector<SpanCount> span_counts(const Timeline&, int step);
+// One entry a step in [first, first + steps): of the spans that were enqueued in it; sorted, each
+// kind once.
+std::vector<std::vector<SpanCount>> span_counts(const Timeline&, int first, int steps);
 
 }  // namespace shardmark

@@ -24,7 +24,7 @@ TEST(SpanCounts, OnlyThatStepEachKindOnce) {
   t.add(0, span(Phase::forward, 0, 1));
   t.add(0, span(Phase::backward, 3, 1, 70));
   t.add(0, span(Phase::backward, 3, 2));
-  const std::vector<SpanCount> counted = span_counts(t, 1);
+  const std::vector<SpanCount> counted = span_counts(t, 1, 1).at(0);
   const std::vector<SpanCount> expected = {{0, Phase::forward, 0, {}, 1},
                                            {0, Phase::backward, 3, {}, 2}};
   EXPECT_EQ(counted, expected);
@@ -37,7 +37,7 @@ TEST(SpanCounts, OrderAndTimesDoNotMatterLaneVerbAndSizeDo) {
     Timeline t;
     t.add(lane, a);
     t.add(lane, b);
-    return span_counts(t, 0);
+    return span_counts(t, 0, 1).at(0);
   };
   Interval later = i;
   later.begin_ns = 9, later.end_ns = 12;
