@@ -177,7 +177,8 @@ function bandwidth(data) {
     signals: {shown, by: [...new Set(points.map((p) => p.by))]},
     height: 240,
     note: troubles(data.collectives) +
-        'Lines: α + β × bytes, fitted on every other size; dashed where that fits poorly. ' + circumstanceNote(data.collectives),
+        'Lines: α + β × bytes, fitted on every other size; dashed where that fits poorly. ' +
+        circumstanceNote(data.collectives),
     columns: ['ranks', 'verb', 'by', 'size', 'median time', 'busbw, GB/s'],
     lines,
     empty: points.length ? '' :
