@@ -9,7 +9,7 @@ namespace shardmark {
 
 struct PredictArguments {
   TypedCell cell;
-  std::string format;
+  std::string format, cluster;
 };
 
 CLI::App* add_predict(CLI::App&, PredictArguments&);

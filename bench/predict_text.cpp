@@ -105,6 +105,37 @@ std::string table(const Rows& rows) {
   return grid.text();
 }
 
+std::string time_table(const Rows& rows) {
+  const auto ms = [](std::int64_t ns) { return readable(static_cast<double>(ns) * 1e-6, 2); };
+  Grid grid(1);
+  grid.row({"", "", "step", "forward", "backward", "update", "exposed", "hidden", "tokens/s", "MFU",
+            "what binds"});
+  grid.row({"strategy", "N", "ms", "ms", "ms", "ms", "ms", "ms", "all", "%", "share of step"});
+  for (const Prediction* p : rows) {
+    const PredictedTime& t = *p->time;
+    const auto [what, share] = t.binds();
+    grid.row({p->cell.strategy, grouped(static_cast<double>(p->cell.ranks)), ms(t.step.step_ns),
+              ms(t.step.of(Phase::forward)),
+              ms(t.step.of(Phase::recompute) + t.step.of(Phase::backward)),
+              ms(t.step.of(Phase::clip) + t.step.of(Phase::update)), ms(t.step.exposed_ns),
+              ms(t.step.hidden_ns), grouped(std::round(t.tokens_per_s)),
+              t.mfu > 0 ? readable(t.mfu * 100, 1) : "–",
+              fmt::format("{} {}", what, percent(share))});
+  }
+  return grid.text();
+}
+
+std::string time_legend(const Cluster& c) {
+  return wrapped(
+             fmt::format("Times of one step on {}, from the strategy's own step and the cluster's "
+                         "figures: backward with what is computed again, update with clipping, "
+                         "exposed: communication during which nothing was computed. MFU: of the "
+                         "peak matrix rate. A prediction is no measurement.",
+                         c.name),
+             columns) +
+         "\n";
+}
+
 std::string legend(const std::vector<Prediction>& all) {
   const bool bounded =
       std::any_of(all.begin(), all.end(), [](const Prediction& p) { return !p.peak_exact; });
@@ -121,7 +152,8 @@ std::string legend(const std::vector<Prediction>& all) {
 
 }  // namespace
 
-std::string predict_text(const std::vector<Prediction>& all) {
+std::string predict_text(const std::vector<Prediction>& all,
+                         const std::optional<Cluster>& cluster) {
   std::vector<std::pair<json, Rows>> groups;
   for (const Prediction& p : all) {
     const json key = shared_settings(p);
@@ -137,11 +169,12 @@ std::string predict_text(const std::vector<Prediction>& all) {
     const Prediction& first = *rows.front();
     text += wrapped(title(first), columns, "  ") + "\n";
     text += wrapped(settings(first.cell), columns, "  ") + "\n\n" + table(rows) + "\n";
+    if (cluster) text += time_table(rows) + "\n";
     for (const std::string& note : first.model->notes)
       text += wrapped("note: " + note, columns, "  ") + "\n";
     if (!first.model->notes.empty()) text += "\n";
   }
-  return text + legend(all);
+  return text + legend(all) + (cluster ? time_legend(*cluster) : "");
 }
 
 }  // namespace shardmark

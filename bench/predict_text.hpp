@@ -6,6 +6,6 @@
 
 namespace shardmark {
 
-std::string predict_text(const std::vector<Prediction>&);
+std::string predict_text(const std::vector<Prediction>&, const std::optional<Cluster>& = {});
 
 }  // namespace shardmark

@@ -62,20 +62,38 @@ double segments_of(const Claims& c) {
   return calls;
 }
 
-void set_peak(Prediction& p, Training t) {
-  p.peak_bytes = sum(p.claims.exact);
-  if (segments_of(p.claims) > most_dry_segments) return;
-  t.model = p.model->form;
-  // The first step holds nothing of one before it.
-  const DryReport dry =
-      dry_run(t, {.steps = 2,
-                  .check_order = false,
-                  .outline = p.model->form.empty() ? &p.model->architecture : nullptr});
+// The first step holds nothing of one before it.
+DryAsked asked_of(const Prediction& p) {
+  return {.steps = 2,
+          .check_order = false,
+          .outline = p.model->form.empty() ? &p.model->architecture : nullptr};
+}
+
+void take_peak(Prediction& p, const DryReport& dry) {
   p.peak_bytes = static_cast<double>(dry.steps.back().peak_bytes);
   p.peak_exact = true;
 }
 
-Prediction predicted(const Cell& cell, Models& models) {
+void set_time(Prediction& p, const Training& t, const Cluster& given) {
+  const Cluster cluster = cluster_for(given, p.cell);
+  ClusterClock clock(cluster, t.ranks);
+  DryAsked asked = asked_of(p);
+  asked.steps = ClusterClock::steps, asked.clock = clock.clock();
+  const DryReport dry = dry_run(t, asked);
+  p.time = clock.read(dry, p.flops_per_step, p.tokens_per_step, t.options.precision.parameter);
+  take_peak(p, dry);
+}
+
+void run_dry(Prediction& p, Training t, const std::optional<Cluster>& cluster) {
+  p.peak_bytes = sum(p.claims.exact);
+  t.model = p.model->form;
+  if (cluster)
+    set_time(p, t, *cluster);
+  else if (segments_of(p.claims) <= most_dry_segments)
+    take_peak(p, dry_run(t, asked_of(p)));
+}
+
+Prediction predicted(const Cell& cell, Models& models, const std::optional<Cluster>& cluster) {
   const auto known = strategy_names();
   if (std::find(known.begin(), known.end(), cell.strategy) == known.end())
     throw InputError(fmt::format("--strategy \"{}\" is unknown; known are all, {}{}", cell.strategy,
@@ -99,8 +117,24 @@ Prediction predicted(const Cell& cell, Models& models) {
   p.flops_per_step = flops_of(a, t.options) * static_cast<double>(cell.accumulate);
   p.tokens_per_step =
       static_cast<double>(a.rows) * static_cast<double>(cell.ranks * cell.accumulate);
-  set_peak(p, t);
+  run_dry(p, t, cluster);
   return p;
+}
+
+json time_of(const PredictedTime& t) {
+  json out = {{"step_ns", t.step.step_ns},
+              {"exposed_ns", t.step.exposed_ns},
+              {"hidden_ns", t.step.hidden_ns},
+              {"other_ns", t.step.other_ns},
+              {"tokens_per_s", t.tokens_per_s},
+              {"binds", t.binds().first},
+              {"shares", t.shares},
+              {"mfu", t.mfu > 0 ? json(t.mfu) : json()}};
+  for (int i = 0; i < phases; ++i) {
+    const auto phase = static_cast<Phase>(i);
+    out[std::string(name(phase)) + "_ns"] = t.step.of(phase);
+  }
+  return out;
 }
 
 json held_of(Held what, const Claims& c) {
@@ -137,10 +171,11 @@ double Prediction::volume_bytes() const {
   return total;
 }
 
-std::vector<Prediction> predict(const std::vector<Cell>& cells) {
+std::vector<Prediction> predict(const std::vector<Cell>& cells,
+                                const std::optional<Cluster>& cluster) {
   Models models;
   std::vector<Prediction> out;
-  for (const Cell& cell : cells) out.push_back(predicted(cell, models));
+  for (const Cell& cell : cells) out.push_back(predicted(cell, models, cluster));
   return out;
 }
 
@@ -154,7 +189,8 @@ json to_json(const Prediction& p) {
                       {"calls", t.calls},
                       {"payload_bytes", t.payload},
                       {"volume_bytes", t.volume}});
-  return {{"cell", to_json(p.cell)},
+  return {{"time", p.time ? time_of(*p.time) : json()},
+          {"cell", to_json(p.cell)},
           {"model",
            {{"family", p.model->family},
             {"parameters", c.parameters},

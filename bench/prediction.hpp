@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/cell.hpp"
+#include "bench/predicted_time.hpp"
 #include "impl/models/model_config.hpp"
 
 namespace shardmark {
@@ -23,13 +24,14 @@ struct Prediction {
   // run holds more.
   double peak_bytes = 0;
   bool peak_exact = false;
-  double held_bytes(Tag) const;  // exact claim, all element types
+  std::optional<PredictedTime> time;  // where there is a cluster
+  double held_bytes(Tag) const;       // exact claim, all element types
   double model_state_bytes() const;
   double volume_bytes() const;  // a step, all verbs
 };
 
 // cells: of predicted_cells_of(). Throws InputError where one cannot be.
-std::vector<Prediction> predict(const std::vector<Cell>& cells);
+std::vector<Prediction> predict(const std::vector<Cell>& cells, const std::optional<Cluster>& = {});
 
 nlohmann::json to_json(const Prediction&);
 

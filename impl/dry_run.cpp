@@ -82,7 +82,7 @@ DryReport dry_run(const Training& t, const DryAsked& asked) {
   require(asked.steps <= steps_of(t), "a dry run makes no more steps than the run");
   const Job job = asked.outline ? Job(t, *asked.outline) : Job(t);
   const auto scratch = [&t](const Op& op) { return cpu::scratch_bytes(op, t.threads_per_rank); };
-  DryRank run(job, asked.rank, {DryOptions().ns, asked.check_order, scratch}, asked.outline);
+  DryRank run(job, asked.rank, {asked.clock, asked.check_order, scratch}, asked.outline);
   DryReport out;
   for (int i = 0; i < asked.steps; ++i) out.steps.push_back(run.step(i));
   out.violations = run.device().violations();

@@ -24,6 +24,7 @@ struct DryReport {
 struct DryAsked {
   int rank = 0, steps = 3;
   bool check_order = true;
+  DryClock clock{};
   // A model that need not be one of the registry's, of which then only products and memory are
   // known: training.model is not read. It must outlive the run.
   const Architecture* outline = nullptr;

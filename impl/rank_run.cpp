@@ -101,6 +101,11 @@ CpuOptions RankRun::device_options(std::int64_t spin) {
   o.late_us = training_.late_us;
   o.poll = [this] { world_.check(); };
   o.on_span = injection(training_.inject, world_.rank());
+  if (training_.time_ops)
+    o.on_op = [this](const Op& op, int step, std::int64_t ns) {
+      if (step >= training_.warmup && step < training_.warmup + training_.steps)
+        op_times_.add(op, ns);
+    };
   o.on_error = [this](std::exception_ptr e) {
     try {
       std::rethrow_exception(e);
@@ -180,6 +185,7 @@ void RankRun::collect() {
   report_.moved_bytes = comm_->moved_bytes();
   report_.moved_witness = comm_->moved_witness();
   report_.host = host_name();
+  report_.ops = op_times_.all();
   if (!training_.interface.empty()) report_.interface_mtu = mtu_of(training_.interface);
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "impl/corpus.hpp"
+#include "impl/op_times.hpp"
 #include "impl/strategies/strategy.hpp"
 #include "impl/train.hpp"
 #include "kernels/cpu/device.hpp"
@@ -60,6 +61,7 @@ class RankRun {
   const Options& options_;
   RankReport& report_;
   World& world_;
+  OpTimer op_times_;
   CpuDevice device_;
   std::unique_ptr<Communicator> comm_;
   Rank given_;

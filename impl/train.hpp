@@ -36,6 +36,8 @@ struct Training {
   std::string
       inject;  // a fault for tests, e.g. "delay:rank=1,phase=backward,ms=20"; see impl/inject.hpp
   bool keep_parameters = false;  // RankReport::parameters is filled
+  // RankReport::ops is filled; ranks that are threads, without overlap.
+  bool time_ops = false;
   bool rate_products =
       false;        // RankReport::products_ns is measured behind the steps, on all ranks at once
   int late_us = 0;  // > 0: queues that run late on purpose (tests)
@@ -44,6 +46,13 @@ struct Training {
   // steps (after a drain and a barrier), which are not timed.
   std::string interface;
   int counted_steps = 0;
+};
+
+// The same op on operands of the same size, all measured steps together.
+struct OpTime {
+  std::string kind;              // kind_of(): impl/cluster.hpp
+  double flops = 0, bytes = 0;   // of one; bytes as traffic_bytes() counts them
+  std::vector<std::int64_t> ns;  // of each
 };
 
 struct RankReport {
@@ -83,6 +92,7 @@ struct RankReport {
   std::vector<InterfaceCounters> counted;  // what the interface sent, by counted step
   int interface_mtu = 0;                   // of the interface; 0 without one
   std::string host;                        // its name
+  std::vector<OpTime> ops;                 // where time_ops; transfers are not among them
   // Of the process that the rank is, or of the process of all ranks: then rank 0 has it.
   std::uint64_t resident_before_bytes = 0, resident_peak_bytes = 0;
 };

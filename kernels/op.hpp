@@ -12,16 +12,18 @@
 #include <variant>
 
 #include "layer_ops.hpp"
+#include "profilers/timeline.hpp"
 
 namespace shardmark {
 
 // A transfer between ranks: the device only keeps its place in the order; the communicator brings
-// the body. volume: bytes sent, for the dry device's clock.
+// the body. volume: bytes sent, and what is carried: for clocks of other machines than this.
 struct Transfer {
   ConstView from;
   View to, also;  // also: scratch that is written on the way
   double volume = 0;
   std::function<void()> body;
+  Collective carries{};
   Access access() const { return {{from}, {to, also}}; }
 };
 

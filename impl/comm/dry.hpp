@@ -25,7 +25,7 @@ class DryCommunicator final : public Communicator {
     const std::size_t elements = std::max(from.size(), to.size());
     const double volume =
         static_cast<double>(volume_bytes(verb, elements, to.dtype(), ranks(), rank()));
-    device().comm().run(Transfer{from, to, also, volume, {}});
+    device().comm().run(Transfer{from, to, also, volume, {}, {verb, to.dtype(), elements}});
   }
 };
 

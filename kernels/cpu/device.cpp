@@ -28,6 +28,7 @@ CpuDevice::CpuDevice(CpuOptions o) {
   context_.poll = std::move(o.poll);
   context_.on_error = std::move(o.on_error);
   context_.on_span = std::move(o.on_span);
+  context_.on_op = std::move(o.on_op);
   context_.wait_for = [this](Event e) {
     compute_->wait_for(e.ticket(0));
     if (comm_) comm_->wait_for(e.ticket(1));

@@ -16,6 +16,8 @@ struct CpuOptions {
   cpu::Poll poll;            // called while waiting; throws if another rank has failed
   std::function<void(std::exception_ptr)> on_error;
   std::function<void(const Interval&)> on_span;
+  // Behind each op, on its queue's thread.
+  std::function<void(const Op&, int step, std::int64_t ns)> on_op;
 };
 
 class CpuArena final : public Arena {

@@ -5,10 +5,12 @@
 namespace shardmark {
 
 void CpuQueue::execute(const Op& op) {
+  const std::int64_t begin = context_.on_op ? now_ns() : 0;
   if (const auto* transfer = std::get_if<Transfer>(&op))
     transfer->body();
   else
     cpu::run(op, context_.threads);
+  if (context_.on_op) context_.on_op(op, current_.step, now_ns() - begin);
 }
 
 Interval CpuQueue::enqueued_now(Interval i, Event after) {

@@ -23,8 +23,9 @@ struct CpuQueueContext {
   cpu::Poll poll;
   std::function<void(std::exception_ptr)> on_error;  // from a worker
   std::function<void(const Interval&)>
-      on_span;                          // tests inject delays and failures here, inside the span
-  std::function<void(Event)> wait_for;  // both lanes of the device
+      on_span;  // tests inject delays and failures here, inside the span
+  std::function<void(const Op&, int step, std::int64_t ns)> on_op;  // behind each, where asked for
+  std::function<void(Event)> wait_for;                              // both lanes of the device
 };
 
 class CpuQueue : public Queue {

@@ -63,7 +63,16 @@ void DryDevice::DryQueue::run(Op op) {
   const Access access = access_of(op);
   for (const ConstView& v : access.reads) touch(v, false, what);
   for (const View& v : access.writes) touch(v, true, what);
-  time_ += device_.options_.ns(op);
+  time_ += slowed(device_.options_.clock.ns(op));
+}
+
+// What the other queue has been given is known, since a collective is enqueued before the compute
+// that hides it.
+double DryDevice::DryQueue::slowed(double ns) const {
+  const double factor = device_.options_.clock.contention;
+  if (lane() != 0 || factor == 1) return ns;
+  const double beside = std::max(0.0, device_.queues_[1].time() - time_);
+  return ns * factor <= beside ? ns * factor : beside + ns - beside / factor;
 }
 
 void DryDevice::DryQueue::touch(ConstView v, bool write, std::string_view what) {

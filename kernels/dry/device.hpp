@@ -17,8 +17,14 @@ struct DryRates {
   double ns(const Op&) const;
 };
 
-struct DryOptions {
+struct DryClock {
   std::function<double(const Op&)> ns = [](const Op& op) { return DryRates().ns(op); };
+  // Compute takes so many times as long while the other queue is busy.
+  double contention = 1;
+};
+
+struct DryOptions {
+  DryClock clock{};
   bool check_order = true;  // false: faster, and violations() stays empty
   // What the device that is stood in for asks for an op; none: nothing.
   std::function<std::size_t(const Op&)> scratch_bytes{};
@@ -63,11 +69,13 @@ class DryDevice final : public Device {
     void run(Op op) override;
     void wait(Event after) override;
     void catch_up();
+    double time() const { return time_; }
 
    private:
     void do_begin(Interval, Event after) override;
     Event do_end() override;
     void touch(ConstView, bool write, std::string_view what);
+    double slowed(double ns) const;
     DryDevice& device_;
     double time_ = 0;
     Clock known_;

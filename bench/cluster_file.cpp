@@ -1,0 +1,195 @@
+// How is a cluster written down? See cluster_file.hpp.
+#include "bench/cluster_file.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "bench/embedded.hpp"
+#include "bench/text.hpp"
+#include "impl/models/json_text.hpp"
+
+namespace shardmark {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* extension = ".cluster.json";
+
+// An object of the file; what is not asked for is not known.
+class Figures {
+ public:
+  Figures(json all, std::string file, std::string path)
+      : all_(std::move(all)), file_(std::move(file)), path_(std::move(path)) {}
+
+  bool has(const std::string& key) const { return all_.contains(key) && !all_[key].is_null(); }
+
+  // least itself is allowed where it is no rate.
+  double number(const std::string& key, double least, bool above) const {
+    const json& value = at(key, "a number");
+    const bool fits = value.is_number() && std::isfinite(value.get<double>()) &&
+                      (above ? value.get<double>() > least : value.get<double>() >= least);
+    if (!fits)
+      refuse(key, fmt::format("is {}, but must be a number {} {}", value.dump(),
+                              above ? "above" : "of at least", least));
+    return value;
+  }
+  double rate(const std::string& key) const { return number(key, 0, true); }
+
+  std::string word(const std::string& key) const {
+    const json& value = at(key, "a text");
+    if (!value.is_string()) refuse(key, fmt::format("is {}, but must be a text", value.dump()));
+    return value;
+  }
+
+  Figures below(const std::string& key) const {
+    const json& value = at(key, "an object");
+    if (!value.is_object()) refuse(key, fmt::format("is {}, but must be an object", value.dump()));
+    return {value, file_, path_ + key + "."};
+  }
+
+  std::vector<std::string> keys() const {
+    std::vector<std::string> out;
+    for (const auto& [key, value] : all_.items()) out.push_back(key);
+    return out;
+  }
+
+  void only(const std::vector<std::string>& known) const {
+    for (const std::string& key : keys())
+      if (std::find(known.begin(), known.end(), key) == known.end())
+        refuse(key, fmt::format("is unknown; known are {}{}", join(known, ", "),
+                                suggestion(key, known)));
+  }
+
+  [[noreturn]] void refuse(const std::string& key, const std::string& what) const {
+    throw InputError(fmt::format("{}: {}{} {}.", file_, path_, key, what));
+  }
+
+ private:
+  const json& at(const std::string& key, const char* what) const {
+    if (!has(key)) refuse(key, fmt::format("is missing; it is {}", what));
+    return all_[key];
+  }
+  json all_;
+  std::string file_, path_;
+};
+
+Lane lane_of(const Figures& f) {
+  f.only({"gb_per_s", "latency_us"});
+  return {f.rate("gb_per_s"), f.number("latency_us", 0, false) * 1e3};
+}
+
+DType type_named(const Figures& f, const std::string& key) {
+  for (const DType t : {DType::f32, DType::bf16, DType::f16})
+    if (name(t) == key) return t;
+  f.refuse(key, "is no type of products; known are f32, bf16, f16");
+}
+
+Verb verb_named(const Figures& f, const std::string& key) {
+  for (const Verb v : {Verb::all_reduce, Verb::reduce_scatter, Verb::all_gather})
+    if (name(v) == key) return v;
+  f.refuse(key, "is no verb; known are all_reduce, reduce_scatter, all_gather");
+}
+
+void read_rates(Cluster& c, const Figures& all) {
+  const Figures matrix = all.below("matrix_tflops");
+  for (const std::string& key : matrix.keys()) {
+    const Figures one = matrix.below(key);
+    one.only({"peak", "achieved"});
+    const DType type = type_named(matrix, key);
+    c.peak_flops_per_ns[type] = one.rate("peak") * 1e3;
+    c.achieved_flops_per_ns[type] = one.rate(one.has("achieved") ? "achieved" : "peak") * 1e3;
+  }
+  if (matrix.keys().empty()) all.refuse("matrix_tflops", "is empty, but must hold one type");
+  const Figures memory = all.below("memory_gb_per_s");
+  memory.only({"peak", "achieved"});
+  c.peak_memory_bytes_per_ns = memory.rate("peak");
+  c.memory_bytes_per_ns = memory.rate(memory.has("achieved") ? "achieved" : "peak");
+}
+
+void read_measured(Cluster& c, const Figures& all) {
+  if (all.has("ops")) {
+    const Figures ops = all.below("ops");
+    for (const std::string& key : ops.keys()) {
+      const Figures one = ops.below(key);
+      one.only({"launch_us", "us_per_gflop", "us_per_gb"});
+      c.ops[key] = {one.number("launch_us", 0, false) * 1e3,
+                    one.number("us_per_gflop", 0, false) * 1e-6,
+                    one.number("us_per_gb", 0, false) * 1e-6};
+    }
+  }
+  if (!all.has("verbs")) return;
+  const Figures verbs = all.below("verbs");
+  for (const std::string& key : verbs.keys())
+    c.verbs[verb_named(verbs, key)] = lane_of(verbs.below(key));
+}
+
+bool is_file(const std::string& name) { return name.find_first_of("/.") != std::string::npos; }
+
+nlohmann::ordered_json to_json(const Lane& lane) {
+  return {{"gb_per_s", lane.bytes_per_ns}, {"latency_us", lane.latency_ns * 1e-3}};
+}
+
+}  // namespace
+
+std::vector<std::string> cluster_presets() {
+  std::vector<std::string> names = embedded_names(extension);
+  for (std::string& n : names) n.resize(n.size() - std::string_view(extension).size());
+  return names;
+}
+
+Cluster cluster_of(const std::string& flag, const std::string& name) {
+  if (is_file(name)) return read_cluster(read_whole_file(flag, name), name);
+  const auto known = cluster_presets();
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    throw InputError(fmt::format(
+        "{} \"{}\" is no preset and no file: presets are {}; a file's name has a dot or a /{}",
+        flag, name, join(known, ", "), suggestion(name, known)));
+  return read_cluster(std::string(embedded(name + extension)), name);
+}
+
+Cluster read_cluster(const std::string& text, const std::string& file) {
+  const Figures all(json_object(text, file, "a cluster"), file, "");
+  all.only({"name", "gpus_per_node", "memory_bytes", "matrix_tflops", "memory_gb_per_s",
+            "launch_us", "inside_node", "between_nodes", "contention", "ops", "verbs", "sources"});
+  Cluster c;
+  c.name = all.word("name");
+  const double gpus = all.number("gpus_per_node", 1, false);
+  if (gpus != std::floor(gpus) || gpus > 1e6)
+    all.refuse("gpus_per_node", fmt::format("is {}, but must be a whole number up to 1e6", gpus));
+  c.gpus_per_node = static_cast<int>(gpus);
+  c.memory_bytes = all.rate("memory_bytes");
+  read_rates(c, all);
+  c.launch_ns = all.has("launch_us") ? all.number("launch_us", 0, false) * 1e3 : 0;
+  c.inside = lane_of(all.below("inside_node"));
+  c.between = all.has("between_nodes") ? lane_of(all.below("between_nodes")) : c.inside;
+  if (all.has("contention")) c.contention = all.number("contention", 1, false);
+  read_measured(c, all);
+  if (all.has("sources"))
+    for (const Figures from = all.below("sources"); const std::string& key : from.keys())
+      c.sources[key] = from.word(key);
+  return c;
+}
+
+nlohmann::ordered_json to_json(const Cluster& c) {
+  nlohmann::ordered_json out = {
+      {"name", c.name}, {"gpus_per_node", c.gpus_per_node}, {"memory_bytes", c.memory_bytes}};
+  for (const auto& [type, peak] : c.peak_flops_per_ns)
+    out["matrix_tflops"][std::string(name(type))] = {
+        {"peak", peak * 1e-3}, {"achieved", c.achieved_flops_per_ns.at(type) * 1e-3}};
+  out["memory_gb_per_s"] = {{"peak", c.peak_memory_bytes_per_ns},
+                            {"achieved", c.memory_bytes_per_ns}};
+  out["launch_us"] = c.launch_ns * 1e-3;
+  out["inside_node"] = to_json(c.inside);
+  out["between_nodes"] = to_json(c.between);
+  out["contention"] = c.contention;
+  for (const auto& [kind, cost] : c.ops)
+    out["ops"][kind] = {{"launch_us", cost.launch_ns * 1e-3},
+                        {"us_per_gflop", cost.ns_per_flop * 1e6},
+                        {"us_per_gb", cost.ns_per_byte * 1e6}};
+  for (const auto& [verb, lane] : c.verbs) out["verbs"][std::string(name(verb))] = to_json(lane);
+  out["sources"] = c.sources;
+  return out;
+}
+
+}  // namespace shardmark

@@ -1,0 +1,187 @@
+#include "impl/cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardmark {
+namespace {
+
+bool is_floating(DType t) { return t == DType::f32 || t == DType::bf16 || t == DType::f16; }
+
+DType narrowest(const Op& op) {
+  const Access a = access_of(op);
+  DType type = DType::f32;
+  const auto see = [&type](const ConstView& v) {
+    if (v && is_floating(v.dtype()) && size_of(v.dtype()) < size_of(type)) type = v.dtype();
+  };
+  for (const ConstView& v : a.reads) see(v);
+  for (const View& v : a.writes) see(v);
+  return type;
+}
+
+struct Bytes {
+  template <class O>
+  static double all(const O& o) {
+    return o.access().bytes();
+  }
+  static double of(const ConstView& v) { return static_cast<double>(v.bytes()); }
+
+  // What is updated in place is read and written.
+  double operator()(const Add& o) const { return all(o) + of(o.to); }
+  double operator()(const AdamW& o) const {
+    return all(o) + of(o.weight) * (o.master ? 0 : 1) + of(o.master) + of(o.first) + of(o.second);
+  }
+  double operator()(const Matmul& o) const {
+    return all(o) - of(o.scratch) + (o.adds ? of(o.c) : 0);
+  }
+  // Of a table only the rows that are looked up.
+  double operator()(const Embed& o) const { return of(o.tokens) + 3 * of(o.out); }
+  double operator()(const EmbedBackward& o) const { return of(o.tokens) + 3 * of(o.grad); }
+  double operator()(const LayerNormBackward& o) const { return all(o) - of(o.scratch) + of(o.dx); }
+  double operator()(const RmsNormBackward& o) const { return all(o) - of(o.scratch) + of(o.dx); }
+  double operator()(const Rotary& o) const { return all(o) + of(o.x); }
+  double operator()(const GeluBackward& o) const { return all(o) + of(o.grad); }
+  double operator()(const AttentionBackward& o) const { return all(o) - of(o.scratch); }
+  double operator()(const CrossEntropyBackward& o) const { return all(o) + of(o.logits); }
+  template <class O>
+  double operator()(const O& o) const {
+    return all(o);
+  }
+};
+
+// n - 1 rounds, in each of which every rank sends an n-th: a reduce-scatter or an all-gather.
+struct Ring {
+  double latency_ns = 0, moving_ns = 0;
+  Ring(const Lane& lane, double payload, double n)
+      : latency_ns((n - 1) * lane.latency_ns),
+        moving_ns(payload * (n - 1) / n / lane.bytes_per_ns) {}
+};
+
+Cost inside_a_node(const Cluster& c, double payload, double n) {
+  const Ring ring(c.inside, payload, n);
+  Cost cost;
+  cost.latency_ns = ring.latency_ns, cost.inside_ns = ring.moving_ns;
+  return cost;
+}
+
+// A ring that crosses each node's border once, made once a GPU with another start: so every one of
+// the node's lanes carries it.
+Cost flat_ring(const Cluster& c, double payload, double n, double local) {
+  const double crossing = c.between.bytes_per_ns * local;
+  const bool network = crossing < c.inside.bytes_per_ns;
+  const Ring ring({std::min(c.inside.bytes_per_ns, crossing),
+                   std::max(c.inside.latency_ns, c.between.latency_ns)},
+                  payload, n);
+  Cost cost;
+  cost.latency_ns = ring.latency_ns;
+  (network ? cost.between_ns : cost.inside_ns) = ring.moving_ns;
+  return cost;
+}
+
+// A node's GPUs first, each on all of the array; then GPUs of the same place in all nodes, each on
+// its share.
+Cost ring_of_rings(const Cluster& c, double payload, double local, double nodes) {
+  Cost cost = inside_a_node(c, payload, local);
+  const Ring across(c.between, payload / local, nodes);
+  cost.latency_ns += across.latency_ns, cost.between_ns += across.moving_ns;
+  return cost;
+}
+
+Cost cheaper(const Cost& a, const Cost& b) { return b.ns() < a.ns() ? b : a; }
+
+// A reduce-scatter or an all-gather.
+Cost one_way(const Cluster& c, double payload, int ranks) {
+  const double n = ranks, local = std::min(ranks, c.gpus_per_node);
+  if (ranks <= c.gpus_per_node) return inside_a_node(c, payload, n);
+  const Cost flat = flat_ring(c, payload, n, local);
+  // Rings of rings need nodes that are full.
+  if (ranks % c.gpus_per_node != 0) return flat;
+  return cheaper(flat, ring_of_rings(c, payload, local, n / local));
+}
+
+// Up and down again; in each of its halves every rank sends the array once.
+Cost tree(const Cluster& c, double payload, int ranks) {
+  const double local = std::min(ranks, c.gpus_per_node);
+  const double nodes = std::ceil(static_cast<double>(ranks) / c.gpus_per_node);
+  const double crossing = c.between.bytes_per_ns * local;
+  Cost cost;
+  cost.latency_ns = 2 * (std::ceil(std::log2(local)) * c.inside.latency_ns +
+                         std::ceil(std::log2(nodes)) * c.between.latency_ns);
+  if (nodes > 1 && crossing < c.inside.bytes_per_ns)
+    cost.between_ns = 2 * payload / crossing;
+  else
+    cost.inside_ns = 2 * payload / c.inside.bytes_per_ns;
+  return cost;
+}
+
+Cost measured(const Lane& lane, Verb verb, double payload, double ranks) {
+  Cost cost;
+  cost.latency_ns = lane.latency_ns;
+  const double turns = verb == Verb::all_reduce ? 2 : 1;
+  cost.inside_ns = turns * payload * (ranks - 1) / ranks / lane.bytes_per_ns;
+  return cost;
+}
+
+Cost roofline(const Cluster& c, const Op& op, double work) {
+  Cost cost;
+  cost.launch_ns = c.launch_ns;
+  const double memory_ns = traffic_bytes(op) / c.memory_bytes_per_ns;
+  double matrix_ns = 0;
+  if (work > 0) {
+    const DType type = narrowest(op);
+    const auto rate = c.achieved_flops_per_ns.find(type);
+    if (rate == c.achieved_flops_per_ns.end())
+      throw InputError(
+          fmt::format("cluster {} has no matrix rate for {}; give one, or train in "
+                      "another --precision.",
+                      c.name, name(type)));
+    matrix_ns = work / rate->second;
+  }
+  (matrix_ns > memory_ns ? cost.matrix_ns : cost.memory_ns) = std::max(matrix_ns, memory_ns);
+  return cost;
+}
+
+}  // namespace
+
+Cost& Cost::operator+=(const Cost& o) {
+  matrix_ns += o.matrix_ns, memory_ns += o.memory_ns, launch_ns += o.launch_ns;
+  inside_ns += o.inside_ns, between_ns += o.between_ns, latency_ns += o.latency_ns;
+  return *this;
+}
+
+std::string kind_of(const Op& op) {
+  std::string kind(name(op));
+  if (const auto* product = std::get_if<Matmul>(&op))
+    kind += fmt::format("_{}{}", product->ta ? 't' : 'n', product->tb ? 't' : 'n');
+  return fmt::format("{}/{}", kind, name(narrowest(op)));
+}
+
+double traffic_bytes(const Op& op) { return std::visit(Bytes{}, op); }
+
+Cost cost_of(const Cluster& c, const Op& op, int ranks) {
+  if (const auto* transfer = std::get_if<Transfer>(&op))
+    return collective_cost(c, transfer->carries.verb,
+                           static_cast<double>(transfer->carries.bytes()), ranks);
+  const double work = flops(op);
+  const auto known = c.ops.find(kind_of(op));
+  if (known == c.ops.end()) return roofline(c, op, work);
+  Cost cost;
+  cost.launch_ns = known->second.launch_ns;
+  cost.matrix_ns = work * known->second.ns_per_flop;
+  cost.memory_ns = traffic_bytes(op) * known->second.ns_per_byte;
+  return cost;
+}
+
+Cost collective_cost(const Cluster& c, Verb verb, double payload, int ranks) {
+  if (ranks < 2) return {};
+  const auto known = c.verbs.find(verb);
+  if (known != c.verbs.end() && ranks <= c.gpus_per_node)
+    return measured(known->second, verb, payload, ranks);
+  Cost cost = one_way(c, payload, ranks);
+  if (verb != Verb::all_reduce) return cost;
+  return cheaper(cost += Cost(cost), tree(c, payload, ranks));
+}
+
+}  // namespace shardmark
