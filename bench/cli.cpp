@@ -63,6 +63,7 @@ struct Parsed {
   BaselineArguments baseline;
   ExerciseArguments exercise;
   ImportArguments imported;
+  DoctorArguments doctor;
   std::string cell_file;
 };
 
@@ -132,8 +133,7 @@ std::vector<Command> commands_of(CLI::App& app, Parsed& p, GivenWorld* world) {
   add(predicted, predict_flag_names(), [=, &p] { return predict_command(*predicted, p.predict); });
   add(app.add_subcommand("list", "Models, strategies, devices and communicators of this build"), {},
       list);
-  add(app.add_subcommand("doctor", "What this machine offers, and what should be changed"), {},
-      doctor);
+  plain(add_doctor(app, p.doctor), doctor_flag_names(), [&p] { return doctor(p.doctor); });
   for (Command& c : cell_commands(app, p)) all.push_back(std::move(c));
   return all;
 }

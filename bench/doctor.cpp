@@ -3,8 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+
+#include "bench/calibration.hpp"
 #include "bench/cell.hpp"
+#include "bench/cluster_file.hpp"
 #include "bench/machine.hpp"
+#include "bench/text.hpp"
 #include "bench/units.hpp"
 #include "kernels/cpu/math.hpp"
 #include "kernels/rates.hpp"
@@ -246,7 +251,28 @@ std::string doctor_text(const json& m, const MeasuredRates& rates) {
   return text;
 }
 
-int doctor() {
+CLI::App* add_doctor(CLI::App& app, DoctorArguments& a) {
+  CLI::App* command =
+      app.add_subcommand("doctor", "What this machine offers, and what should be changed");
+  command
+      ->add_option("-o,--output", a.output,
+                   "measure this machine for `predict --cluster` and write it here (half a minute)")
+      ->type_name("FILE")
+      ->multi_option_policy(CLI::MultiOptionPolicy::Join);
+  return command;
+}
+
+std::vector<std::string> doctor_flag_names() { return {"-o", "--output", "--help"}; }
+
+int doctor(const DoctorArguments& a) {
+  if (!a.output.empty()) {
+    const Cluster c = calibrated([](const std::string& what) {
+      fmt::print(stderr, "shardmark doctor: measuring {}\n", what);
+    });
+    write_whole_file("--output", a.output, to_json(c).dump(1) + "\n");
+    fmt::print("{}: this machine, for `shardmark predict --cluster {}`\n", a.output, a.output);
+    return 0;
+  }
   json m = machine();
   m["mpirun"] = mpirun_version();
   if (m["mpirun"].is_null()) m["mpirun_reason"] = "not found";

@@ -4,6 +4,10 @@
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 namespace shardmark {
 
 struct MeasuredRates {
@@ -20,7 +24,13 @@ struct MeasuredRates {
 std::vector<std::string> advice(const nlohmann::json& machine);
 std::string doctor_text(const nlohmann::json& machine, const MeasuredRates&);
 
+struct DoctorArguments {
+  std::string output;  // a cluster file of this machine; empty: none
+};
+CLI::App* add_doctor(CLI::App&, DoctorArguments&);
+std::vector<std::string> doctor_flag_names();
+
 // The command: measures for about two seconds, prints to standard output, returns the exit code.
-int doctor();
+int doctor(const DoctorArguments&);
 
 }  // namespace shardmark
