@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <cstring>
 
 #include "bench/import_parts.hpp"
 #include "bench/import_text.hpp"
@@ -49,17 +47,6 @@ std::optional<std::size_t> width_of(json config) {
     if (config.contains(key) && config[key].is_number_unsigned())
       return config[key].get<std::size_t>();
   return {};
-}
-
-// As a shell takes it for one word.
-std::string shell_word(const std::string& text) {
-  const auto plain = [](unsigned char c) {
-    return std::isalnum(c) || std::strchr("-_./:=,+%@", c) != nullptr;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 // Of the layers, which are all but the first and the last unit, the middle one.

@@ -120,6 +120,32 @@ const json* representative(const std::vector<json>& records, const std::string& 
   return ok[(ok.size() - 1) / 2];
 }
 
+std::vector<std::string> ids_in(const std::vector<json>& records) {
+  std::vector<std::string> ids;
+  for (const json& r : records)
+    if (const std::string& id = id_at(r); std::find(ids.begin(), ids.end(), id) == ids.end())
+      ids.push_back(id);
+  return ids;
+}
+
+std::string named_cell(const std::string& flag, const std::string& cell,
+                       const std::vector<std::string>& ids, const std::string& where) {
+  if (std::find(ids.begin(), ids.end(), cell) != ids.end()) return cell;
+  std::vector<std::string> begin, parts;  // parts: cell is whole parts of the id, zero1 not zero1_x
+  for (const std::string& id : ids) {
+    if (id.starts_with(cell)) begin.push_back(id);
+    if (id.starts_with(cell + "/")) parts.push_back(id);
+  }
+  const auto& fitting = parts.empty() ? begin : parts;
+  if (fitting.size() == 1) return fitting[0];
+  if (!fitting.empty())
+    throw InputError(
+        fmt::format("{} \"{}\" is the beginning of {} cells of {}; give more of one of them:\n  {}",
+                    flag, cell, fitting.size(), where, join(fitting, "\n  ")));
+  throw InputError(fmt::format("{} \"{}\" is no cell of {}{} Its cells are:\n  {}", flag, cell,
+                               where, suggestion(cell, ids), join(ids, "\n  ")));
+}
+
 RecordWriter::RecordWriter(const std::filesystem::path& folder, const std::string& kind)
     : file_(folder / "records.jsonl") {
   descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);

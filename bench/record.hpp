@@ -48,6 +48,13 @@ std::vector<nlohmann::json> latest(const std::vector<nlohmann::json>& records);
 const nlohmann::json* representative(const std::vector<nlohmann::json>& records,
                                      const std::string& id);
 
+// Of all cells, each once, in the order of the records.
+std::vector<std::string> ids_in(const std::vector<nlohmann::json>& records);
+// The one of these ids that a person means: all of it, or a beginning that no other one shares.
+// Throws InputError with the flag that named it, where it was looked for, and what there is.
+std::string named_cell(const std::string& flag, const std::string& cell,
+                       const std::vector<std::string>& ids, const std::string& where);
+
 // Appends to FOLDER/records.jsonl; cuts a torn last line off first.
 class RecordWriter {
  public:

@@ -14,8 +14,9 @@ nlohmann::json report_cell(const Row&);
 // points are [step, value].
 nlohmann::json thinned(const nlohmann::json& values, std::size_t most);
 
-// Marks, with "edge": true, the cells that no other one beats in both memory and time. Only cells
-// that train the same are held against each other: those with an equal text under "same_training".
+// Marks, with "edge": true, the cells that no other one surely beats: with no more memory and with
+// all of its rounds faster. Only cells that do the same work are held against each other: those
+// with an equal number under "work".
 void mark_edges(nlohmann::json& cells);
 
 }  // namespace shardmark

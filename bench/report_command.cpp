@@ -6,7 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
+#include "bench/record.hpp"
 #include "bench/report_data.hpp"
 #include "bench/report_page.hpp"
 #include "bench/run_folder.hpp"
@@ -26,7 +28,8 @@ Examples:
   shardmark report results/latest
   shardmark report results/runs/OLD results/runs/NEW -o before-and-after.html
   shardmark report results/latest --figure step-time -o step-time.svg
-  shardmark report results/latest --figure timeline --cells zero3/n2/overlap-on -o step.png)";
+  shardmark report results/latest --figure timeline --cell gpt-nano/zero3/n2 -o step.png
+  shardmark report results/baselines/CLASS/gate.jsonl --figure history --metric peak -o x.svg)";
 
 CLI::Option* add(CLI::App& command, const char* flag, std::string& value, const char* type,
                  const std::string& help) {
@@ -38,8 +41,8 @@ CLI::Option* add(CLI::App& command, const char* flag, std::string& value, const 
 // What was typed, for the page: as it can be typed again.
 std::string typed(const ReportArguments& a) {
   std::string text = "shardmark report";
-  for (const std::string& run : a.runs) text += " " + run;
-  if (!a.cells.empty()) text += " --cells " + a.cells;
+  for (const std::string& run : a.runs) text += " " + shell_word(run);
+  if (!a.cells.empty()) text += " --cells " + shell_word(a.cells);
   return text;
 }
 
@@ -52,16 +55,54 @@ FigureOptions figure_of(const ReportArguments& a) {
   if (extension != ".svg" && extension != ".png")
     throw InputError(fmt::format(
         "--figure is written to a file that ends in .svg or .png; --out is \"{}\".", a.out));
-  return {a.figure, extension == ".png", a.dark};
+  if (!a.cell.empty() && a.figure != "timeline")
+    throw InputError(
+        "--cell is for --figure timeline; --cells TEXT chooses those of other figures.");
+  const auto& metrics = history_metrics();
+  if (!a.metric.empty() && a.figure != "history")
+    throw InputError("--metric is for --figure history.");
+  if (!a.metric.empty() && std::find(metrics.begin(), metrics.end(), a.metric) == metrics.end())
+    throw InputError(fmt::format("--metric is \"{}\", but must be {}{}", a.metric,
+                                 join(metrics, ", "), suggestion(a.metric, metrics)));
+  return {a.figure, extension == ".png", a.dark, a.metric.empty() ? metrics.front() : a.metric};
 }
 
 void check_page(const ReportArguments& a) {
   if (a.dark)
     throw InputError("--dark is for --figure; the page follows the reader's own setting.");
+  if (!a.cell.empty())
+    throw InputError("--cell is for --figure timeline; on the page a click chooses the cell.");
+  if (!a.metric.empty())
+    throw InputError("--metric is for --figure history; the page lets its reader choose.");
   const std::string extension = std::filesystem::path(a.out).extension();
   if (!a.out.empty() && extension != ".html" && extension != ".htm")
     throw InputError(fmt::format(
         "--out is \"{}\", but a page ends in .html; a .svg or .png is for --figure NAME.", a.out));
+}
+
+// A timeline is of one cell: which one is never left to chance.
+void choose_cell(std::vector<ReportRun>& runs, const std::string& cell) {
+  std::vector<nlohmann::json> all;
+  for (const ReportRun& run : runs)
+    if (run.kind == training_kind) all.insert(all.end(), run.records.begin(), run.records.end());
+  const std::vector<std::string> ids = ids_in(all);
+  if (cell.empty() && ids.size() > 1)
+    throw InputError(fmt::format(
+        "--figure timeline draws one cell, and there are {}; name it with --cell:\n  {}",
+        ids.size(), join(ids, "\n  ")));
+  if (ids.empty()) return;  // the figure says that there is nothing to draw
+  const std::string id = named_cell("--cell", cell.empty() ? ids.front() : cell, ids, "these runs");
+  for (ReportRun& run : runs)
+    std::erase_if(run.records, [&](const auto& r) { return id_at(r) != id; });
+  std::erase_if(runs, [](const ReportRun& run) { return run.records.empty(); });
+  if (runs.size() > 1)
+    throw InputError(fmt::format(
+        "--figure timeline draws one cell, and {} is in {} of these runs; give one of them.", id,
+        runs.size()));
+}
+
+std::string choices_of(const std::vector<std::string>& names) {
+  return fmt::format("{} [{}]", join(names, ", "), names.front());
 }
 
 }  // namespace
@@ -76,12 +117,16 @@ CLI::App* add_report(CLI::App& app, ReportArguments& a) {
   add(*command, "--cells", a.cells, "TEXT", "only cells whose id has this in it");
   add(*command, "--figure", a.figure, "NAME",
       "one figure instead of the page, to a .svg or .png: " + join(figure_names(), ", "));
+  add(*command, "--cell", a.cell, "ID",
+      "the cell of --figure timeline: its id, or a beginning that no other cell has");
+  add(*command, "--metric", a.metric, "NAME",
+      "what --figure history draws: " + choices_of(history_metrics()));
   command->add_flag("--dark", a.dark, "the figure for a dark page");
   return command;
 }
 
 std::vector<std::string> report_flag_names() {
-  return {"--out", "-o", "--cells", "--figure", "--dark", "--help"};
+  return {"--out", "-o", "--cells", "--figure", "--cell", "--metric", "--dark", "--help"};
 }
 
 int report_command(const ReportArguments& a) {
@@ -90,9 +135,14 @@ int report_command(const ReportArguments& a) {
     check_page(a);
   else
     figure = figure_of(a);
-  const ReportRuns read = read_runs(a.runs, a.cells);
+  ReportRuns read = read_runs(a.runs, a.cells);
   for (const std::string& warning : read.warnings) fmt::print(stderr, "shardmark: {}\n", warning);
-  const nlohmann::json data = report_data(read.runs, {typed(a), utc("%Y-%m-%dT%H:%M:%SZ")});
+  ReportOptions options{typed(a), utc("%Y-%m-%dT%H:%M:%SZ")};
+  if (a.figure == "timeline") {
+    choose_cell(read.runs, a.cell);
+    options.timeline_bytes = std::numeric_limits<std::size_t>::max();  // of one cell: any
+  }
+  const nlohmann::json data = report_data(read.runs, options);
   const std::string text = a.figure.empty() ? report_page(data) : report_figure(data, figure);
   const std::filesystem::path file = a.out.empty() ? "report.html" : a.out;
   write_whole_file("--out", file, text);

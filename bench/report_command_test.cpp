@@ -2,6 +2,8 @@
 // sentence?
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "bench/example_records.hpp"
 #include "bench/report_page.hpp"
 #include "bench/report_read.hpp"
@@ -61,6 +63,75 @@ TEST_F(ReportCommand, a_page_is_whole_and_needs_nothing_else) {
   EXPECT_EQ(data.at("command"), "shardmark report run two.jsonl");
 }
 
+TEST_F(ReportCommand, the_command_on_the_page_can_be_typed_again) {
+  if (const std::string why = why_no_figures(); !why.empty()) GTEST_SKIP() << why;
+  std::filesystem::copy_file(f / "two.jsonl", f / "it's two.jsonl");
+  const testing::Ran ran = testing::shardmark(f, "report \"it's two.jsonl\" --cells 'zero3/n2'");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(has(testing::read(f / "report.html"),
+                  R"(shardmark report 'it'\\''s two.jsonl' --cells zero3/n2)"));
+}
+
+TEST_F(ReportCommand, every_metric_of_the_history_is_one_that_its_figure_draws) {
+  if (const std::string why = why_no_figures(); !why.empty()) GTEST_SKIP() << why;
+  for (const std::string& metric : history_metrics()) {
+    const testing::Ran ran =
+        testing::shardmark(f, "report two.jsonl --figure history -o h.svg --metric " + metric);
+    if (has(ran.err, "install nodejs")) GTEST_SKIP() << ran.err;
+    ASSERT_EQ(ran.code, 0) << metric << ": " << ran.err;
+  }
+  EXPECT_TRUE(has(testing::read(f / "h.svg"), "Over commits: volume a step"));
+}
+
+// A file is 880 pixels wide, of which its padding takes 40 and names at most 320.
+TEST_F(ReportCommand, names_however_long_leave_the_bars_their_room) {
+  if (const std::string why = why_no_figures(); !why.empty()) GTEST_SKIP() << why;
+  std::string records;
+  for (const char* model : {"gpt:layers=12,width=768,heads=12,sequence=1024,vocab=50257",
+                            "gpt:layers=48,width=1600,heads=25,sequence=1024,vocab=50257"}) {
+    json r = example::record_of("zero1_naive", true, 1, 50);
+    r["cell"]["model"] = model;
+    r["cell"]["id"] = std::string(model) + "/zero1_naive/n2/overlap-on";
+    records += r.dump() + "\n";
+  }
+  testing::write(f / "long.jsonl", records);
+  const testing::Ran ran = testing::shardmark(f, "report long.jsonl --figure step-time -o l.svg");
+  if (has(ran.err, "install nodejs")) GTEST_SKIP() << ran.err;
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::string svg = testing::read(f / "l.svg");
+  std::smatch plot;
+  ASSERT_TRUE(std::regex_search(svg, plot, std::regex(R"rx("background"[^>]*d="M0,0h(\d+))rx")));
+  EXPECT_GE(std::stoi(plot[1]), 500);
+  EXPECT_TRUE(has(svg, "gpt:layers=48,width=1600,"));
+}
+
+TEST_F(ReportCommand, a_timeline_is_of_the_cell_that_was_asked_for) {
+  if (const std::string why = why_no_figures(); !why.empty()) GTEST_SKIP() << why;
+  const std::string timeline = "report run more --figure timeline -o t.svg ";
+  std::filesystem::create_directory(f / "more");
+  std::string more;
+  for (const char* strategy : {"zero1", "zero1_naive"}) {
+    json r = example::record_of(strategy, true, 1, 50);
+    r["run"] = "more";
+    more += r.dump() + "\n";
+  }
+  testing::write(f / "more/records.jsonl", more);
+  for (const auto& [arguments, sentence] :
+       {std::pair("", "draws one cell, and there are 3; name it with --cell:\n  gpt-nano/ddp/n2"),
+        std::pair("--cell gpt-nano/zero", "is the beginning of 2 cells of these runs"),
+        std::pair("--cell zero9", "--cell \"zero9\" is no cell of these runs"),
+        std::pair("two.jsonl --cell gpt-nano/zero3", "is in 2 of these runs; give one of them")}) {
+    const testing::Ran ran = testing::shardmark(f, timeline + arguments);
+    EXPECT_EQ(ran.code, 2) << arguments;
+    EXPECT_TRUE(has(ran.err, sentence)) << ran.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(f / "t.svg"));
+  const testing::Ran ran = testing::shardmark(f, timeline + "--cell gpt-nano/zero1");
+  if (has(ran.err, "install nodejs")) GTEST_SKIP() << ran.err;
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(has(testing::read(f / "t.svg"), "gpt-nano/zero1/n2/overlap-on, step"));
+}
+
 TEST_F(ReportCommand, wrong_input_is_a_sentence_and_writes_nothing) {
   testing::write(f / "garbage", "hello\n");
   json wrong = example::record_of("ddp", true, 1, 50);
@@ -79,6 +150,12 @@ TEST_F(ReportCommand, wrong_input_is_a_sentence_and_writes_nothing) {
         std::pair("report run --figure stepp-time -o x.svg", "did you mean step-time?"),
         std::pair("report run --figure bytes", "ends in .svg or .png"),
         std::pair("report run --figure bytes -o x.gif", "--out is \"x.gif\""),
+        std::pair("report run --figure history --metric bytes -o x.svg",
+                  "but must be step, exposed"),
+        std::pair("report run --figure bytes --metric peak -o x.svg", "--metric is for --figure"),
+        std::pair("report run --figure bytes --cell zero -o x.svg", "--cell is for --figure timel"),
+        std::pair("report run --cell zero", "on the page a click chooses the cell"),
+        std::pair("report run --metric peak", "the page lets its reader choose"),
         std::pair("report run --dark", "--dark is for --figure"),
         std::pair("report run -o x.svg", "a .svg or .png is for --figure NAME"),
         std::pair("report run -o run/records.jsonl", "but a page ends in .html"),

@@ -8,6 +8,7 @@
 #include "bench/record.hpp"
 #include "bench/registry.hpp"
 #include "bench/report_cell.hpp"
+#include "bench/report_groups.hpp"
 #include "bench/report_timeline.hpp"
 
 namespace shardmark {
@@ -16,10 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-// What may trade memory for time without another training coming out of it.
-constexpr const char* free_settings[] = {
-    "bucket_bytes", "buckets",     "prefetch",  "keep_last",      "persist_below",     "recompute",
-    "all_reduce",   "collectives", "timeout_s", "comm_timeout_s", "memory_limit_bytes"};
 // Of no interest on a page, whatever they are.
 constexpr const char* unremarkable[] = {
     "id",   "timeout_s",          "comm_timeout_s",   "launcher",
@@ -27,8 +24,7 @@ constexpr const char* unremarkable[] = {
 
 json machine_of(const json& m) {
   json out = json::object();
-  for (const char* key : {"cpu", "cores_usable", "cores_online", "instruction_set", "governor",
-                          "hypervisor", "memory_bytes", "system", "kernel", "libraries", "build"})
+  for (const char* key : {"cpu", "cores_usable", "instruction_set", "libraries", "build"})
     if (m.contains(key)) out[key] = m.at(key);
   return out;
 }
@@ -49,12 +45,6 @@ json run_of(const ReportRun& run, std::size_t index) {
           {"machine", machine_of(first.at("machine"))}};
 }
 
-// Cells with an equal text do the same work.
-std::string same_training(std::size_t run, json settings) {
-  for (const char* key : free_settings) settings.erase(key);
-  return std::to_string(run) + settings.dump();
-}
-
 json settings_of(const json& cell) {
   json out = json::object();
   for (const auto& [key, value] : cell.items())
@@ -64,14 +54,15 @@ json settings_of(const json& cell) {
   return out;
 }
 
-void add_cells(json& cells, const ReportRun& run, std::size_t index) {
+void add_cells(json& cells, const ReportRun& run, std::size_t index, ReportGroups& groups) {
   for (const Group& group : summarize(run.records)) {
     for (const Row& row : group.rows) {
       json cell = report_cell(row);
       const json& record = row.shown ? *row.shown : *row.not_ok.back();
       cell["run"] = index;
       cell["settings"] = settings_of(record.at("cell"));
-      cell["same_training"] = same_training(index, group.settings);
+      cell["work"] = groups.work(index, group.settings);
+      cell["curve"] = groups.curve(record.at("cell"));
       const Row* ddp = group.find("ddp", row.overlap);
       if (ddp && ddp->shown && row.shown) {
         cell["time_over_ddp"] = row.step_ns() / ddp->step_ns();
@@ -150,13 +141,17 @@ json report_data(const std::vector<ReportRun>& runs, const ReportOptions& option
               {"verbs", timeline_verbs()},
               {"timeline_unit_ns", timeline_unit_ns}};
   json cells = json::array();
+  ReportGroups groups;
+  const ReportRun* before = nullptr;  // of the same kind as the one that is looked at
   for (std::size_t i = 0; i < runs.size(); ++i) {
     try {
       out["runs"].push_back(run_of(runs[i], i));
       if (runs[i].kind == collectives_kind) {
         add_collectives(out["collectives"], runs[i], i);
       } else {
-        add_cells(cells, runs[i], i);
+        out["runs"].back()["other_machine"] = before ? other_machine(*before, runs[i]) : "";
+        before = &runs[i];
+        add_cells(cells, runs[i], i, groups);
       }
     } catch (const json::exception& e) {
       refuse_record(runs[i].path, e);
@@ -164,6 +159,7 @@ json report_data(const std::vector<ReportRun>& runs, const ReportOptions& option
   }
   mark_edges(cells);
   limit_timelines(cells, options.timeline_bytes);
+  out["curves"] = groups.curves();
   out["strategies"] = strategies_of(cells);
   out["differences"] = report_differences(runs, cells);
   out["common"] = take_common(cells);

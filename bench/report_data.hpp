@@ -14,6 +14,9 @@ struct ReportOptions {
 // Throws InputError: a record that is not as the schema says.
 nlohmann::json report_data(const std::vector<ReportRun>&, const ReportOptions&);
 
+// The first thing in which these runs' machines differ, as far as times are concerned; empty: none.
+std::string other_machine(const ReportRun& base, const ReportRun& head);
+
 // Cells of later runs beside those of the first with the same id: steps by ratio with an interval,
 // bytes by difference.
 nlohmann::json report_differences(const std::vector<ReportRun>&, const nlohmann::json& cells);

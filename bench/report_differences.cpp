@@ -87,6 +87,10 @@ std::string absence(const ReportRun& run, const std::string& id, const char* sid
 
 }  // namespace
 
+std::string other_machine(const ReportRun& base, const ReportRun& head) {
+  return other_fact(machine_facts(base), machine_facts(head));
+}
+
 json report_differences(const std::vector<ReportRun>& runs, const json& cells) {
   json out = json::array();
   const auto base = std::find_if(runs.begin(), runs.end(),
@@ -95,12 +99,11 @@ json report_differences(const std::vector<ReportRun>& runs, const json& cells) {
   const auto base_steps = steps_of(*base);
   for (auto head = base + 1; head != runs.end(); ++head) {
     if (head->kind != training_kind) continue;
-    const std::string other = other_fact(machine_facts(*base), machine_facts(*head));
     const auto base_index = static_cast<std::size_t>(base - runs.begin()),
                head_index = static_cast<std::size_t>(head - runs.begin());
     json entry = {{"base", base_index},
                   {"head", head_index},
-                  {"other_machine", other},  // empty: the same
+                  {"other_machine", other_machine(*base, *head)},
                   {"cells", json::array()},
                   {"missing", json::array()}};
     const auto head_steps = steps_of(*head);

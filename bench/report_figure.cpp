@@ -24,11 +24,6 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// The part of the page's scripts that a figure needs, and what draws it outside of a page.
-constexpr const char* figure_scripts[] = {"vega.js",         "words.js",          "tables.js",
-                                          "point_tables.js", "timeline_table.js", "theme.js",
-                                          "render.js"};
-
 class Scratch {
  public:
   Scratch() {
@@ -78,11 +73,12 @@ void write_text(const std::string& file, const std::string& text) {
 }
 
 std::string svg_of(const Scratch& scratch, const json& data, const FigureOptions& options) {
-  std::string program;
-  for (const char* name : figure_scripts) program += std::string(embedded(name)) + "\n";
   const json spec = json::parse(embedded(options.name + ".vg.json"));
-  program += fmt::format("render({}, {}, {}, {}, {});\n", script_json(data), script_json(spec),
-                         embedded("palette.json"), script_json(options.name), options.dark);
+  const json asked = {{"name", options.name}, {"dark", options.dark}, {"metric", options.metric}};
+  const std::string program =
+      fmt::format("{}\n{}{}\nrender({}, {}, {}, {});\n", embedded("vega.js"), drawing_scripts(),
+                  embedded("render.js"), script_json(data), script_json(spec),
+                  embedded("palette.json"), script_json(asked));
   write_text(scratch / "figure.js", program);
   const int code = run_tool({"node", scratch / "figure.js"}, scratch / "svg", scratch / "why");
   if (code == -1)

@@ -14,14 +14,9 @@ namespace {
 
 using nlohmann::json;
 
-// In the order in which they build on each other.
-constexpr const char* page_scripts[] = {"words.js",          "tables.js", "point_tables.js",
-                                        "timeline_table.js", "theme.js",  "figure.js",
-                                        "matrix.js",         "cell.js",   "page.js"};
-
-std::string scripts() {
+std::string scripts(const std::vector<const char*>& names) {
   std::string text;
-  for (const char* name : page_scripts) text += std::string(embedded(name)) + "\n";
+  for (const char* name : names) text += std::string(embedded(name)) + "\n";
   return text;
 }
 
@@ -63,6 +58,18 @@ const std::vector<std::string>& figure_names() {
   return names;
 }
 
+const std::vector<std::string>& history_metrics() {
+  static const std::vector<std::string> names = {"step", "exposed", "tokens",
+                                                 "peak", "states",  "volume"};
+  return names;
+}
+
+// In the order in which they build on each other.
+std::string drawing_scripts() {
+  return scripts({"words.js", "labels.js", "tables.js", "point_tables.js", "collectives_table.js",
+                  "curve_tables.js", "timeline_table.js", "theme.js"});
+}
+
 std::string why_no_figures() {
   if (!embedded("vega.js").empty()) return "";
   return "this build has no Vega to draw with; install libjs-vega, then configure and build again.";
@@ -87,13 +94,15 @@ std::string report_page(const json& data) {
   const json& run = data.at("runs").front();
   const std::string title = fmt::format("shardmark · {} · {}", run.at("suite").get<std::string>(),
                                         run.at("id").get<std::string>());
-  return filled(embedded("page.html"), {{"title", html_text(title)},
-                                        {"style", embedded("page.css")},
-                                        {"data", script_json(data)},
-                                        {"specs", script_json(specs())},
-                                        {"palette", embedded("palette.json")},
-                                        {"vega", embedded("vega.js")},
-                                        {"script", scripts()}});
+  return filled(
+      embedded("page.html"),
+      {{"title", html_text(title)},
+       {"style", embedded("page.css")},
+       {"data", script_json(data)},
+       {"specs", script_json(specs())},
+       {"palette", embedded("palette.json")},
+       {"vega", embedded("vega.js")},
+       {"script", drawing_scripts() + scripts({"figure.js", "matrix.js", "cell.js", "page.js"})}});
 }
 
 }  // namespace shardmark

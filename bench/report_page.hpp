@@ -10,6 +10,12 @@ namespace shardmark {
 // In the order of the page.
 const std::vector<std::string>& figure_names();
 
+// What --metric of the figure history may be.
+const std::vector<std::string>& history_metrics();
+
+// The scripts that the page and a figure in a file draw with.
+std::string drawing_scripts();
+
 // Empty where the build has found Vega, else the sentence that says what to do.
 std::string why_no_figures();
 
@@ -20,9 +26,10 @@ std::string script_json(const nlohmann::json&);
 std::string report_page(const nlohmann::json& data);
 
 struct FigureOptions {
-  std::string name;   // of figure_names()
-  bool png = false;   // else SVG
-  bool dark = false;  // else light
+  std::string name;             // of figure_names()
+  bool png = false;             // else SVG
+  bool dark = false;            // else light
+  std::string metric = "step";  // of history_metrics(), for the figure history
 };
 // One figure's bytes, by node (and rsvg-convert). Throws InputError: no such figure, a tool that is
 // missing, data without anything for this figure.

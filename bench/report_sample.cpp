@@ -81,44 +81,57 @@ void write_history(const std::string& file) {
         json r = record(strategy, true, round, 50 + 2 * run + 0.5 * round, 2);
         r["run"] = "2026010" + std::to_string(run + 1) + "T000000Z-gate-" + std::to_string(run);
         r["commit"] = std::string(40, static_cast<char>('a' + run));
+        r["dirty"] = run == 1;
+        if (run == 2) r["machine"]["cpu"] = "Another Example CPU @ 3.20GHz";
         out << r.dump() << '\n';
       }
 }
 
-void write_collectives(const std::string& file) {
+json collectives(int ranks) {
   json r = example::record();
   for (const char* key : {"time", "timeline", "steady", "rates", "bytes", "traffic", "training",
                           "resident", "checks", "corpus"})
     r.erase(key);
   r["kind"] = "collectives";
   r["suite"] = "collectives";
+  r["oversubscribed"] = ranks > 2;
   r["cell"] = {{"kind", "collectives"},
-               {"id", "collectives/thread/n2"},
+               {"id", "collectives/thread/n" + std::to_string(ranks)},
                {"comm", "thread"},
-               {"ranks", 2},
+               {"ranks", ranks},
                {"link", "none"}};
-  json rows = json::array();
-  for (double bytes = 65536; bytes < 1e8; bytes *= 4) {
-    const double ns = 2000 + 0.1 * bytes;
-    rows.push_back({{"verb", "all_reduce"},
-                    {"collectives", "ring"},
-                    {"payload_bytes", bytes},
-                    {"median_ns", ns},
-                    {"min_ns", ns},
-                    {"p95_ns", ns},
-                    {"factor", 1.0},
-                    {"busbw_bytes_per_s", bytes / ns * 1e9},
-                    {"wrong_elements", 0}});
-  }
-  r["collectives"] = {{"rows", rows},
-                      {"lines",
-                       {{{"verb", "all_reduce"},
-                         {"collectives", "ring"},
-                         {"alpha_ns", 2000.0},
-                         {"beta_ns_per_byte", 0.1},
-                         {"error", 0.0},
-                         {"poor", false}}}}};
-  std::ofstream(file) << r.dump() << '\n';
+  json rows = json::array(), lines = json::array();
+  for (const char* verb : {"reduce_scatter", "all_gather", "all_reduce"})
+    for (const char* by : {"memory", "ring"}) {
+      const double share = (ranks - 1.0) / ranks,
+                   factor = verb == std::string("all_reduce") ? 2 * share : share;
+      const double alpha = 1000.0 * ranks, beta = factor * (by == std::string("ring") ? 0.15 : 0.1);
+      for (double bytes = 4096; bytes < 1e8; bytes *= 4) {
+        const double ns = alpha + beta * bytes;
+        rows.push_back({{"verb", verb},
+                        {"collectives", by},
+                        {"payload_bytes", bytes},
+                        {"median_ns", ns},
+                        {"min_ns", ns},
+                        {"p95_ns", ns},
+                        {"factor", factor},
+                        {"busbw_bytes_per_s", factor * bytes / ns * 1e9},
+                        {"wrong_elements", 0}});
+      }
+      lines.push_back({{"verb", verb},
+                       {"collectives", by},
+                       {"alpha_ns", alpha},
+                       {"beta_ns_per_byte", beta},
+                       {"error", 0.0},
+                       {"poor", false}});
+    }
+  r["collectives"] = {{"rows", rows}, {"lines", lines}};
+  return r;
+}
+
+void write_collectives(const std::string& file) {
+  std::ofstream out(file);
+  for (const int ranks : {2, 4}) out << collectives(ranks).dump() << '\n';
 }
 
 }  // namespace

@@ -23,43 +23,15 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-std::vector<std::string> ids_of(const std::vector<json>& records) {
-  std::vector<std::string> ids;
-  for (const json& r : records)
-    if (const auto id = r["cell"]["id"].get<std::string>();
-        std::find(ids.begin(), ids.end(), id) == ids.end())
-      ids.push_back(id);
-  return ids;
-}
-
 std::vector<json> records_of(const fs::path& folder) {
   const Records read = read_records(folder);
   for (const std::string& warning : read.warnings) fmt::print(stderr, "shardmark: {}\n", warning);
   return latest(read.records);
 }
 
-// The cell that --explain names: its id, or a beginning of it that no other cell shares.
-std::string named(const std::string& cell, const std::vector<std::string>& ids,
-                  const std::string& where) {
-  if (std::find(ids.begin(), ids.end(), cell) != ids.end()) return cell;
-  std::vector<std::string> begin, parts;  // parts: cell is whole parts of the id, zero1 not zero1_x
-  for (const std::string& id : ids) {
-    if (id.starts_with(cell)) begin.push_back(id);
-    if (id.starts_with(cell + "/")) parts.push_back(id);
-  }
-  const auto& fitting = parts.empty() ? begin : parts;
-  if (fitting.size() == 1) return fitting[0];
-  if (!fitting.empty())
-    throw InputError(fmt::format(
-        "--explain \"{}\" is the beginning of {} cells of {}; give more of one of them:\n  {}",
-        cell, fitting.size(), where, join(fitting, "\n  ")));
-  throw InputError(fmt::format("--explain \"{}\" is no cell of {}{} Its cells are:\n  {}", cell,
-                               where, suggestion(cell, ids), join(ids, "\n  ")));
-}
-
 std::string explained(const std::vector<json>& records, const std::string& cell,
                       const std::string& where) {
-  return explain(*representative(records, named(cell, ids_of(records), where)));
+  return explain(*representative(records, named_cell("--explain", cell, ids_in(records), where)));
 }
 
 // Without cells to run, --explain reads a run that is there.
@@ -139,7 +111,8 @@ int show(const RunArguments& a, const Suite& suite, const fs::path& folder) {
   fmt::print("\nRecords: {}\n{}", (folder / "records.jsonl").string(),
              traces_text(records, folder));
   bool failed = !crossed.empty() || !failed_checks(records).empty();
-  for (const json& r : records) failed = failed || text_at(r, "status") != "ok";
+  for (const json& r : records)
+    failed = failed || text_at(r, "status") != "ok" || lost_its_trace(r);
   return failed ? 1 : 0;
 }
 
@@ -154,7 +127,7 @@ int run_command(const RunArguments& a, GivenWorld* world) {
   if (!a.explain.empty()) {
     std::vector<std::string> ids;
     for (const Cell& c : suite.cells) ids.push_back(id_of(c));
-    named(a.explain, ids, "this run");
+    named_cell("--explain", a.explain, ids, "this run");
   }
   // Whether the ranks can be started is known before anything is written.
   if (world) world->check(suite.cells);

@@ -118,6 +118,16 @@ std::vector<std::string> words(std::string_view line) {
   return all;
 }
 
+std::string shell_word(const std::string& text) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) || std::strchr("-_./:=,+%@", c) != nullptr;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::vector<std::string> split_models(std::string_view text) {
   std::vector<std::string> models;
   for (const std::string& piece : split(text, ',')) {

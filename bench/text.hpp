@@ -17,6 +17,8 @@ std::string trimmed(std::string_view text);
 
 // The words of a line; '...' and "..." keep blanks, # at the start of a word ends the line.
 std::vector<std::string> words(std::string_view line);
+// As a shell takes it for one word.
+std::string shell_word(const std::string& text);
 
 // A list of models: a piece with = and without : belongs to the free form before it, so that
 // "gpt-nano,gpt:layers=4,width=256" are two.

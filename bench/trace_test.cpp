@@ -226,11 +226,12 @@ TEST(trace, wrong_input_is_one_sentence) {
 }
 
 // A file where the folder of traces should be: also for those who may write everywhere.
-TEST(trace, a_trace_that_cannot_be_written_loses_no_record) {
+TEST(trace, a_trace_that_cannot_be_written_loses_no_record_and_ends_with_1) {
   const Folder f;
   std::filesystem::create_directory(f / "out");
   testing::write(f / "out/traces", "");
   const Ran ran = testing::shardmark(f, "run " + small + "--trace --strategy ddp,zero1 --out out");
+  EXPECT_EQ(ran.code, 1) << ran.err;
   EXPECT_NE(ran.out.find("cannot be written: Not a directory."), std::string::npos) << ran.out;
   const auto records = testing::lines_of(f / "out/records.jsonl");
   ASSERT_EQ(records.size(), 2u);

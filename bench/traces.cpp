@@ -82,6 +82,11 @@ void write_traces(const fs::path& folder, json& record) {
   }
 }
 
+bool lost_its_trace(const json& record) {
+  const auto traces = record.find("traces");
+  return traces != record.end() && traces->is_null();
+}
+
 std::string traces_text(const std::vector<json>& records, const fs::path& folder) {
   std::string text;
   for (const json& r : records)

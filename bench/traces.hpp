@@ -22,6 +22,9 @@ void add_traces(const Cell&, const Training&, const TrainingReport&, nlohmann::j
 // Throws Error where that cannot be.
 void write_traces(const std::filesystem::path& folder, nlohmann::json& record);
 
+// It was traced, and its trace could not be written: the run is not all that was asked for.
+bool lost_its_trace(const nlohmann::json& record);
+
 // How to open them; empty where the run has none.
 std::string traces_text(const std::vector<nlohmann::json>& records,
                         const std::filesystem::path& folder);

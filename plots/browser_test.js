@@ -233,6 +233,9 @@ async function timelineMoves() {
   expect(whole !== await axis(), 'the timeline does not zoom and pan by keys');
   await press('0', '');
   expect(whole === await axis(), '0 does not show the whole step again');
+  await value('document.querySelector("#timeline [aria-label=\'Zoom in\']").click()');
+  expect(whole !== await axis(), 'the button does not zoom the timeline');
+  await press('0', '');
 }
 
 async function mouseWorks() {
@@ -252,15 +255,20 @@ async function mouseWorks() {
   const spans = () => value('document.querySelector("#timeline svg").outerHTML');
   const at = await middle('#timeline svg .mark-group .mark-rect');
   const whole = await spans();
-  await mouse('mouseWheel', at, {deltaX: 0, deltaY: -300});
+  await mouse('mouseWheel', at, {deltaX: 0, deltaY: -300, modifiers: 2});
   await pause(150);
   const near = await spans();
-  expect(whole !== near, 'the wheel does not zoom the timeline');
+  expect(whole !== near, 'Ctrl and the wheel do not zoom the timeline');
   await mouse('mousePressed', at, {button: 'left', clickCount: 1});
   await mouse('mouseMoved', {x: at.x - 60, y: at.y}, {button: 'left'});
   await mouse('mouseReleased', {x: at.x - 60, y: at.y}, {button: 'left', clickCount: 1});
   await pause(150);
-  expect(near !== await spans(), 'the timeline cannot be dragged');
+  const dragged = await spans(), from = await value('scrollY');
+  expect(near !== dragged, 'the timeline cannot be dragged');
+  await mouse('mouseWheel', at, {deltaX: 0, deltaY: -300});
+  await pause(500);
+  expect(from !== await value('scrollY'), 'over the timeline the wheel does not scroll the page');
+  expect(dragged === await spans(), 'the wheel alone zooms the timeline');
 }
 
 async function themes() {

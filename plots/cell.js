@@ -90,11 +90,8 @@ function showCell(data, cell) {
             percentText(cell.matrix_share)} of the rate of bare matrix products`
       ],
       [
-        'Transfer',
-        cell.parts_ns.transfer === null ?
-            '' :
-            `${timeText(cell.parts_ns.transfer)}, and ${
-                timeText(cell.parts_ns.skew)} waiting for the last rank`
+        'Exposed',
+        `${timeText(cell.parts_ns.exposed)}; ${exposedText(cell.parts_ns).replace(/\n/g, '; ')}`
       ],
       [
         'Checks',
@@ -158,8 +155,9 @@ function showDifferences(data) {
       element('h2', {id: 'differences-title'}, 'Differences between runs'),
       element(
           'p', {className: 'about'},
-          'Cells of one name: the step by the ratio of all rounds with its interval, bytes by ' +
-              'difference. ' +
+          'Cells of one name. Times are of the median round, as above; the ratio is the median ' +
+              'over all pairs of a round here and a round there, so it need not be the quotient ' +
+              'of the two times beside it. Bytes by difference. ' +
               'Runs made one after the other differ by what the machine did in between as well.'));
   for (const entry of data.differences) {
     place.append(element('h3', {}, `${runLetter(entry.head)} against ${runLetter(entry.base)}`));
@@ -174,7 +172,8 @@ function showDifferences(data) {
     if (entry.missing.length)
       place.append(
           element('p', {className: 'note'}, 'Without a result in one of them:'),
-          element('ul', {className: 'note'},
-                  ...entry.missing.map((m) => element('li', {}, `${m.id}: ${m.why}`))));
+          element(
+              'ul', {className: 'note'},
+              ...entry.missing.map((m) => element('li', {}, `${m.id}: ${m.why}`))));
   }
 }

@@ -73,8 +73,7 @@ class FigureOnPage {
       this.visible = seen.some((entry) => entry.isIntersecting);
       if (this.visible) this.draw();
     }, {rootMargin: '400px'}).observe(this.section);
-    if (figure.name === 'timeline')
-      this.place.addEventListener('keydown', (event) => this.move(event));
+    if (figure.name === 'timeline') this.addMoves();
   }
 
   changed() {
@@ -86,7 +85,8 @@ class FigureOnPage {
     if (!this.stale) return;
     this.stale = false;
     const {data, specs, palette, chosen, metric} = this.page;
-    const view = {chosen, metric, most: this.all ? undefined : mostBars};
+    const width = Math.max(300, this.place.clientWidth - 16);
+    const view = {chosen, metric, width, most: this.all ? undefined : mostBars};
     const table = this.figure.table(data, this.page.cells, view);
     const why = table.empty || (table.lines.length ? '' : 'no cell in view ended well');
     if (this.view) this.view.finalize();
@@ -102,10 +102,7 @@ class FigureOnPage {
       this.place.replaceChildren(element('p', {className: 'empty'}, `Nothing to draw: ${why}.`));
       return;
     }
-    const look = {
-      width: Math.max(300, this.place.clientWidth - 16),
-      title: table.title || this.figure.title
-    };
+    const look = {width, title: table.title || this.figure.title};
     const ready = prepared(specs[this.figure.name], table, data, palette, look);
     this.place.setAttribute('aria-label', `${ready.description} The same as a table: Show data.`);
     this.place.replaceChildren();
@@ -134,9 +131,24 @@ class FigureOnPage {
     this.table.replaceChildren(dataTable(this.current.columns, this.current.lines));
   }
 
-  // The timeline by keyboard.
-  move(event) {
-    if (!this.view || event.ctrlKey || event.metaKey || event.altKey) return;
+  // The timeline by keyboard and by buttons; the wheel alone scrolls the page.
+  addMoves() {
+    this.place.addEventListener('keydown', (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (this.move(event.key)) event.preventDefault();
+    });
+    for (const [key, sign, words] of [
+             ['+', '+', 'Zoom in'], ['-', '−', 'Zoom out'], ['0', 'All', 'Show the whole step']]) {
+      const button =
+          element('button', {type: 'button', className: 'plain', 'aria-label': words}, sign);
+      button.addEventListener('click', () => this.move(key));
+      this.controls.append(button, ' ');
+    }
+  }
+
+  // Whether this key means anything here.
+  move(key) {
+    if (!this.view) return false;
     const [low, high] = this.view.signal('view'), size = high - low, middle = (low + high) / 2;
     const moved = {
       ArrowLeft: [low - size / 5, high - size / 5],
@@ -145,9 +157,8 @@ class FigureOnPage {
       '=': [middle - size / 3, middle + size / 3],
       '-': [middle - size * 0.75, middle + size * 0.75],
       0: [0, this.view.signal('end')]
-    }[event.key];
-    if (!moved) return;
-    event.preventDefault();
-    this.view.signal('wanted', moved).run();
+    }[key];
+    if (moved) this.view.signal('wanted', moved).run();
+    return Boolean(moved);
   }
 }

@@ -43,7 +43,7 @@ function matrixColumns(data) {
       of: (c) => settingsText(c, keys),
       show: (c) => settingsText(c, keys)
     },
-    ns('step', (c) => c.step_ns, 'the median over rounds'),
+    ns('step', (c) => c.step_ns, 'of the median round; of an even number, the faster of the two'),
     {
       title: `low – high\n${time.name}`,
       of: (c) => c.low_ns,

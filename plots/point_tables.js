@@ -1,4 +1,4 @@
-// Which rows do the figures of points and lines draw? See tables.js.
+// Which rows do the figures of memory against time and of scaling draw? See tables.js.
 'use strict';
 
 // Hollow, diamond, triangle: as bars are striped, dotted, ruled.
@@ -9,7 +9,26 @@ const pointLook = (cell) => ({
                               'circle'
 });
 
-function tradeoff(data, cells) {
+// From the least to the most with some room around, which labels need as well.
+function roomy(values) {
+  const least = Math.min(...values), most = Math.max(...values);
+  const room = 0.07 * (most - least) || 0.1 * most || 1;
+  return [least - room, most + room];
+}
+
+// Of each training the edge as far as medians draw it: less time for more memory, step by step.
+function edgeLines(points) {
+  const lines = [], least = new Map();
+  for (const p of points.filter((q) => q.edge).sort((a, b) => a.x - b.x || a.y - b.y)) {
+    if (p.y >= (least.get(p.work) ?? Infinity)) continue;
+    least.set(p.work, p.y);
+    lines.push({x: p.x, y: p.y, work: p.work});
+  }
+  return lines;
+}
+
+const tradeoffHeight = 400;
+function tradeoff(data, cells, {width = 880} = {}) {
   const shown = measured(cells), keys = varying(shown), runs = manyRuns(shown);
   const time = timeUnit(Math.max(0, ...shown.map((c) => c.step_ns)));
   const bytes = byteUnit(Math.max(0, ...shown.map((c) => c.peak_bytes)));
@@ -21,27 +40,58 @@ function tradeoff(data, cells) {
                              high: Math.min(cell.high_ns, most) / time.scale,
                              cut: cell.high_ns > most,
                              strategy: cell.strategy,
-                             group: cell.same_training,
+                             label: `${runs ? `${runLetter(cell.run)} ` : ''}${cell.strategy} N=${
+                                 setting(data, cell, 'ranks')}`,
+                             work: cell.work,
                              edge: cell.edge,
                              ...pointLook(cell),
                              tip: `${cellName(cell, keys, runs)}\n${bytesText(cell.peak_bytes)}, ${
                                       timeText(cell.step_ns)}` +
-                                 (cell.edge ? '\non the edge: nothing is better in both' : '')
+                                 (cell.edge ? '\non the edge: nothing is surely better' : '')
                            }));
+  points.sort((a, b) => b.edge - a.edge);  // the first ones get a label
+  const edge = edgeLines(points);
+  const xs = roomy(points.map((p) => p.x));
+  const ys = [0, 1.05 * Math.max(0, ...points.map((p) => p.high))];
+  const plot = width - 60;  // without the axis
+  const px = (x) => ((x - xs[0]) / (xs[1] - xs[0])) * plot;
+  const py = (y) => (1 - y / ys[1]) * tradeoffHeight;
+  const lines = edge.flatMap((p, i) => {
+    const next = edge.slice(i + 1).find((q) => q.work === p.work);
+    return next ? [{left: px(p.x), right: px(next.x), top: py(p.y) - 1, bottom: py(p.y) + 1}] : [];
+  });
+  const labels = placedLabels(
+      points.map((p) => ({px: px(p.x), py: py(p.y), label: p.label})), plot, tradeoffHeight, lines);
+  const left = labels.filter((l) => l === null).length;
+  const ranks = [...new Set(shown.map((c) => setting(data, c, 'ranks')))].sort((a, b) => a - b);
   return {
-    data: {points, edge: points.filter((p) => p.edge).sort((a, b) => a.x - b.x || b.y - a.y)},
+    data: {
+      points,
+      edge,
+      labels: points.flatMap(
+          (p, i) => (labels[i] ? [{x: p.x, y: p.y, label: p.label, ...labels[i]}] : []))
+    },
     signals: {
       time: time.name,
       bytes: bytes.name,
+      xs,
+      ys,
       shown: data.strategies.filter((s) => shown.some((c) => c.strategy === s))
     },
-    height: 340,
-    note: `Line: the Pareto edge; no cell of the same training is better in both.${
-        cutNote(shown)} ${circumstanceNote(shown)}`,
-    columns: ['cell', `peak, ${bytes.name}`, `step, ${time.name}`, 'on the edge'],
+    height: tradeoffHeight,
+    note: (ranks.length > 1 ? `Cells of N = ${ranks.join(', ')} ranks together. ` : '') +
+        'Ringed: on the Pareto edge; no cell that does the same work on as many ranks takes no ' +
+        'more memory and is faster in all of its rounds. Line: the edge by medians. ' +
+        (shown.some((c) => c.rounds < 2) ? 'Cells of one round have no interval. ' : '') +
+        (left ? `Without a label, for want of room: ${countText(left, 'cell', 'cells')}. ` : '') +
+        `${cutNote(shown)} ${circumstanceNote(shown)}`,
+    columns: [
+      'cell', 'ranks', `peak, ${bytes.name}`, `step, ${time.name}`, 'low', 'high', 'on the edge'
+    ],
     lines: shown.map(
         (c) =>
-            [c.id, digits(c.peak_bytes / bytes.scale), digits(c.step_ns / time.scale),
+            [c.id, setting(data, c, 'ranks'), digits(c.peak_bytes / bytes.scale),
+             ...[c.step_ns, c.low_ns, c.high_ns].map((ns) => digits(ns / time.scale)),
              c.edge ? 'yes' : 'no']),
   };
 }
@@ -77,19 +127,23 @@ function scaling(data, cells) {
   const rows = series.flatMap((cellsOf, index) => cellsOf.map((cell) => {
     const n = setting(data, cell, 'ranks'), first = cellsOf[0];
     const speed = cell.tokens_per_second / first.tokens_per_second;
-    const name = cellName(cell, keys, runs);
+    const ideal = n / setting(data, first, 'ranks');
+    const low = speed * (cell.step_ns / cell.high_ns), high = speed * (cell.step_ns / cell.low_ns);
     return {
       series: index,
       x: n,
       y: speed,
+      low,
+      high,
       strategy: cell.strategy,
       cell,
       ...pointLook(cell),
       dash: setting(data, cell, 'overlap') === false,
-      ideal: n / setting(data, first, 'ranks'),
-      tip: `${name}\n${countText(n, 'rank', 'ranks')}: ${
+      ideal,
+      tip: `${cellName(cell, keys, runs)}\n${countText(n, 'rank', 'ranks')}: ${
                digits(cell.tokens_per_second)} tokens/s\n` +
-          `${digits(speed)} of an ideal ${digits(n / setting(data, first, 'ranks'))}`
+          `${digits(speed)} of an ideal ${digits(ideal)}; ${digits(low)} to ${digits(high)} over ${
+               countText(cell.rounds, 'round', 'rounds')}`
     };
   }));
   const ideals =
@@ -104,160 +158,20 @@ function scaling(data, cells) {
     title: `Scaling over ranks, ${
         kind === 'weak' ? 'weak: the batch is per rank' :
                           'strong: the batch of all ranks is fixed'}`,
-    note: 'Over the same strategy at its fewest ranks. ' +
-        `Dashed grey: ideal${rows.some((r) => r.dash) ? '; dashed: without overlap' : ''}. ` +
+    note:
+        'Over the median of the same strategy at its fewest ranks; thin lines: over all rounds. ' +
+        `Both axes are logarithmic. Dashed grey: ideal${
+            rows.some((r) => r.dash) ? '; dashed: without overlap' : ''}. ` +
         (left.length ? `Not drawn: ${countText(left.length, 'series', 'series')} in which the ` +
                  'batch of all ranks is fixed (strong); a filter that leaves these alone ' +
                  'draws them. ' :
                        '') +
         circumstanceNote(rows.map((r) => r.cell)),
-    columns: ['cell', 'ranks', 'tokens/s', 'speed-up', 'ideal'],
+    columns: ['cell', 'ranks', 'tokens/s', 'speed-up', 'low', 'high', 'ideal'],
     lines: rows.map(
-        (r) => [r.cell.id, r.x, wholeText(r.cell.tokens_per_second), digits(r.y), digits(r.ideal)]),
+        (r) =>
+            [r.cell.id, r.x, wholeText(r.cell.tokens_per_second),
+             ...[r.y, r.low, r.high, r.ideal].map((v) => digits(v))]),
     empty: rows.length ? '' : 'no cells here that differ in their number of ranks alone',
-  };
-}
-
-// What was wrong, and what did not end: a bandwidth of wrong results is none.
-function troubles(collectives) {
-  const wrong = collectives.filter((c) => (c.rows || []).some((r) => r.wrong > 0));
-  const failed = collectives.filter((c) => c.status !== 'ok');
-  return wrong.map((c) => `WRONG RESULTS in ${c.id}. `).join('') +
-      failed.map((c) => `Failed: ${c.id} (${c.reason}). `).join('');
-}
-
-function bandwidth(data) {
-  const points = [], fits = [], lines = [];
-  const runs = new Set(data.collectives.map((c) => c.run)).size > 1;
-  for (const cell of data.collectives) {
-    const panel = `${runs ? `${runLetter(cell.run)}  ` : ''}${cell.comm} ranks, ${cell.ranks}` +
-        (cell.link === 'none' ? '' : `, link ${cell.link}`) + marksOf(cell);
-    for (const row of cell.rows || []) {
-      if (!row.factor) continue;
-      points.push({
-        panel,
-        hollow: cell.oversubscribed,
-        verb: row.verb,
-        by: row.by,
-        x: row.bytes,
-        y: row.busbw / 1e9,
-        wrong: row.wrong > 0,
-        tip: `${row.verb} by ${row.by}, ${bytesText(row.bytes)}\n${timeText(row.median_ns)}, ` +
-            `${digits(row.busbw / 1e9)} GB/s of bus bandwidth` +
-            (row.wrong > 0 ? `\nWRONG: ${countText(row.wrong, 'element', 'elements')}` : '')
-      });
-      lines.push([
-        panel, row.verb, row.by, bytesText(row.bytes), timeText(row.median_ns),
-        digits(row.busbw / 1e9) + (row.wrong > 0 ? ', wrong' : '')
-      ]);
-    }
-    for (const line of cell.lines || []) {
-      const own =
-          (cell.rows || []).filter((r) => r.verb === line.verb && r.by === line.by && r.factor);
-      if (line.alpha_ns === null || !own.length) continue;
-      const from = Math.log(Math.min(...own.map((r) => r.bytes)));
-      const to = Math.log(Math.max(...own.map((r) => r.bytes)));
-      for (let i = 0; i <= 40; ++i) {
-        const x = Math.exp(from + ((to - from) * i) / 40);
-        fits.push({
-          panel,
-          verb: line.verb,
-          by: line.by,
-          x,
-          poor: line.poor,
-          series: `${cell.round} ${line.verb} ${line.by}`,
-          y: (own[0].factor * x) / (line.alpha_ns + line.beta_ns_per_byte * x)
-        });
-      }
-    }
-  }
-  const shown = verbNames.filter((v) => points.some((p) => p.verb === v));
-  return {
-    data: {points, fits},
-    signals: {shown, by: [...new Set(points.map((p) => p.by))]},
-    height: 240,
-    note: troubles(data.collectives) +
-        'Lines: α + β × bytes, fitted on every other size; dashed where that fits poorly. ' +
-        circumstanceNote(data.collectives),
-    columns: ['ranks', 'verb', 'by', 'size', 'median time', 'busbw, GB/s'],
-    lines,
-    empty: points.length ? '' :
-                           'no measurements of collectives alone among these runs; ' +
-            'shardmark collectives makes them',
-  };
-}
-
-function losses(data, cells) {
-  const shown = measured(cells), keys = varying(shown), runs = manyRuns(shown);
-  const points = shown.flatMap(
-      (cell) => cell.loss.filter(([, loss]) => loss !== null)
-                    .map(([step, loss]) => ({
-                           key: cell.key,
-                           x: step,
-                           y: loss,
-                           strategy: cell.strategy,
-                           tip: `${cellName(cell, keys, runs)}\nstep ${step}: ${digits(loss, 4)}`
-                         })));
-  const curves = new Set(shown.map((c) => JSON.stringify(c.loss))).size;
-  return {
-    data: {points},
-    signals: {shown: data.strategies.filter((s) => shown.some((c) => c.strategy === s))},
-    height: 300,
-    note: `${countText(shown.length, 'cell', 'cells')}, ${
-              countText(curves, 'curve', 'different curves')}` +
-        ' (to 6 digits); equal ones lie on each other.',
-    columns: ['cell', 'first loss', 'last loss', 'steps'],
-    lines: shown.map(
-        (c) =>
-            [c.id, digits((c.loss[0] || [])[1], 5), digits((c.loss[c.loss.length - 1] || [])[1], 5),
-             c.loss.length]),
-    empty: points.length ? '' : 'no losses',
-  };
-}
-
-const metrics = {
-  step: {words: 'step time', of: (c) => c.step_ns, unit: timeUnit, text: timeText},
-  peak: {words: 'peak of memory', of: (c) => c.peak_bytes, unit: byteUnit, text: bytesText},
-  volume:
-      {words: 'volume a step', of: (c) => c.volume_bytes.measured, unit: byteUnit, text: bytesText},
-};
-function history(data, cells, {metric: metricName = 'step'} = {}) {
-  const shown = measured(cells), metric = metrics[metricName], keys = varying(shown);
-  const unit = metric.unit(Math.max(0, ...shown.map(metric.of)));
-  const most = farthest(shown.map((c) => c.step_ns));
-  const labels =
-      data.runs.map((run) => `${runLetter(run.index)} ${(run.commit || 'unknown').slice(0, 7)}`);
-  const points =
-      shown.map((cell) => ({
-                  run: labels[cell.run],
-                  key: cell.id,
-                  strategy: cell.strategy,
-                  order: cell.run,
-                  y: metric.of(cell) / unit.scale,
-                  ...pointLook(cell),
-                  low: (metricName === 'step' ? cell.low_ns : metric.of(cell)) / unit.scale,
-                  high: (metricName === 'step' ? Math.min(cell.high_ns, most) : metric.of(cell)) /
-                      unit.scale,
-                  cut: metricName === 'step' && cell.high_ns > most,
-                  tip: `${labels[cell.run]}\n${cellName(cell, keys, false)}\n${metric.words}: ${
-                      metric.text(metric.of(cell))}`
-                }));
-  const runsShown = data.runs.filter((run) => shown.some((c) => c.run === run.index));
-  return {
-    data: {
-      points: points.sort((a, b) => a.order - b.order),
-      runs: runsShown.map((run) => ({run: labels[run.index]}))
-    },
-    signals: {
-      metric: `${metric.words}, ${unit.name}`,
-      shown: data.strategies.filter((s) => shown.some((c) => c.strategy === s))
-    },
-    height: 300,
-    note: `A line a cell; bars from the least to the most over rounds.${
-        metricName === 'step' ? cutNote(shown) : ''} ${circumstanceNote(shown)}`,
-    columns: ['run', 'cell', `${metric.words}, ${unit.name}`],
-    lines: points.map((p) => [p.run, p.key, digits(p.y)]),
-    empty: runsShown.length > 1 ? '' :
-                                  'one run is no history; give several runs, or a file with many',
   };
 }

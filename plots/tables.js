@@ -31,6 +31,9 @@ function settingsText(cell, keys) {
       .filter(Boolean)
       .join(' · ');
 }
+// A group needs a name, also where all of its settings are the usual ones.
+const groupName = (cell, keys) =>
+    settingsText(cell, keys) || keys.map((key) => usualText(key)).join(' · ');
 function cellName(cell, keys, manyRuns) {
   return [
     (manyRuns ? `${runLetter(cell.run)}  ` : '') + cell.strategy + marksOf(cell),
@@ -55,8 +58,7 @@ function barRows(data, all, view = {}) {
   const headed = groups.size > 1 && groups.size * 1.6 <= cells.length;
   const rows = [];
   for (const [group, members] of groups) {
-    if (headed)
-      rows.push({key: group, label: '', header: settingsText(members[0], keys) || 'as usual'});
+    if (headed) rows.push({key: group, label: '', header: groupName(members[0], keys)});
     members.sort((a, b) => ladder(a) - ladder(b) || a.run - b.run);
     for (const cell of members)
       rows.push({key: cell.key, cell, header: '', label: cellName(cell, headed ? [] : keys, runs)});
@@ -66,6 +68,8 @@ function barRows(data, all, view = {}) {
 const rowTable = (rows) => rows.map(({key, header}) => ({key, header}));
 const rowNames = (rows) => Object.fromEntries(rows.map(({key, label}) => [key, label]));
 const rowCells = (rows) => rows.filter((r) => r.cell);
+// What nobody knows is not 0.
+const inUnit = (value, unit) => (value === null || value === undefined ? null : value / unit.scale);
 
 function stacked(rows, parts, valueOf, unit, tip) {
   const out = [];
@@ -79,7 +83,7 @@ function stacked(rows, parts, valueOf, unit, tip) {
         part,
         x0: at / unit.scale,
         x1: (at + value) / unit.scale,
-        tip: `${label}\n${part.replace(/_/g, ' ')}: ${tip(value)}`
+        tip: `${label}\n${part.replace(/_/g, ' ')}: ${tip(value, cell, part)}`
       });
       at += value;
     }
@@ -87,14 +91,38 @@ function stacked(rows, parts, valueOf, unit, tip) {
   return out;
 }
 const present = (parts, table) => parts.filter((p) => table.some((row) => row.part === p));
-const hatches = (rows, lengthOf, unit) => rowCells(rows).flatMap(
-    ({key, cell}) => holding(cell).map(
-        (c) => ({key, x1: lengthOf(cell) / unit.scale, fill: `url(#hatch-${c.hatch})`})));
+// Several hatches share a bar's height: over each other they would blur into a third one.
+const hatches = (rows, lengthOf, unit) =>
+    rowCells(rows).flatMap(({key, cell}) => holding(cell).map((c, i, all) => ({
+                                                                key,
+                                                                x1: lengthOf(cell) / unit.scale,
+                                                                fill: `url(#hatch-${c.hatch})`,
+                                                                from: i / all.length,
+                                                                share: 1 / all.length
+                                                              })));
+
+// Communication is waiting for the last rank (skew) or moving data; so is what of it is exposed.
+// null where the ranks have no clock in common.
+function exposedParts({communication, exposed, skew, hidden_transfer: hidden}) {
+  if (skew === null || hidden === null) return {moving: null, waiting: null};
+  const moving = communication - skew - hidden;
+  return {moving, waiting: exposed - moving};
+}
+function exposedText(parts) {
+  const {moving, waiting} = exposedParts(parts);
+  return moving === null ?
+      'how much of it is waiting is not known: the ranks have no clock in common' :
+      `of it moving data: ${timeText(moving)}\nof it waiting for the last rank: ${
+          timeText(waiting)}`;
+}
 
 function stepTime(data, cells, view) {
   const rows = barRows(data, measured(cells), view), shown = rowCells(rows);
   const unit = timeUnit(Math.max(0, ...shown.map((r) => r.cell.step_ns)));
-  const parts = stacked(rows, partNames, (c, p) => c.parts_ns[p], unit, timeText);
+  const parts = stacked(
+      rows, partNames, (c, p) => c.parts_ns[p], unit,
+      (ns, cell, part) =>
+          timeText(ns) + (part === 'exposed' ? `\n${exposedText(cell.parts_ns)}` : ''));
   const most = farthest(shown.map((r) => r.cell.step_ns));
   return {
     data: {
@@ -124,19 +152,29 @@ function stepTime(data, cells, view) {
     height: rows.length * rowHeight,
     note: `Outlined below a bar: hidden communication. Thin line: over all rounds.${
         cutNote(shown.map((r) => r.cell))} ${circumstanceNote(shown.map((r) => r.cell))}`,
-    columns: ['cell', `step, ${unit.name}`, 'low', 'high', ...partNames, 'hidden'],
-    lines: shown.map(
-        ({cell}) =>
-            [cell.id,
-             ...[cell.step_ns, cell.low_ns, cell.high_ns, ...partNames.map((p) => cell.parts_ns[p]),
-                 cell.parts_ns.hidden]
-                 .map((ns) => digits(ns / unit.scale))]),
+    columns: [
+      'cell', `step, ${unit.name}`, 'low', 'high', ...partNames, 'of exposed: moving data',
+      'of exposed: waiting', 'hidden'
+    ],
+    lines: shown.map(({cell}) => {
+      const {moving, waiting} = exposedParts(cell.parts_ns);
+      return [
+        cell.id,
+        ...[cell.step_ns, cell.low_ns, cell.high_ns, ...partNames.map((p) => cell.parts_ns[p]),
+            moving, waiting, cell.parts_ns.hidden]
+            .map((ns) => digits(inUnit(ns, unit)))
+      ];
+    }),
   };
 }
 
+const tagText = (tag) => tag.replace(/_/g, ' ');
 function bytesHeld(data, cells, view) {
   const rows = barRows(data, measured(cells), view), shown = rowCells(rows);
-  const held = (cell, tag, key) => (cell.held_bytes.find((h) => h.tag === tag) || {})[key] || 0;
+  const entry = (cell, tag) => cell.held_bytes.find((h) => h.tag === tag);
+  const held = (cell, tag, key) => (entry(cell, tag) || {})[key] || 0;
+  const unclaimed = (cell) =>
+      tagNames.filter((tag) => entry(cell, tag) && entry(cell, tag).exact === null);
   const total = (cell, key) => tagNames.reduce((sum, tag) => sum + held(cell, tag, key), 0);
   const unit = byteUnit(
       Math.max(0, ...shown.map((r) => Math.max(r.cell.peak_bytes, total(r.cell, 'measured')))));
@@ -147,6 +185,16 @@ function bytesHeld(data, cells, view) {
       parts,
       claims: stacked(
           rows, tagNames, (c, t) => held(c, t, 'exact'), unit, (v) => `${bytesText(v)} claimed`),
+      unclaimed: shown.filter((r) => unclaimed(r.cell).length).map(({key, cell, label}) => {
+        const from = total(cell, 'exact'), tags = unclaimed(cell);
+        const held = tags.reduce((sum, t) => sum + entry(cell, t).measured, 0);
+        return {
+          key,
+          x0: from / unit.scale,
+          x1: (from + held) / unit.scale,
+          tip: `${label}\nno exact claim of ${tags.map(tagText).join(', ')}`
+        };
+      }),
       peaks:
           shown.map((r) => ({
                       key: r.key,
@@ -159,15 +207,21 @@ function bytesHeld(data, cells, view) {
     signals: {unit: unit.name, names: rowNames(rows), shown: present(tagNames, parts)},
     height: rows.length * rowHeight,
     note: 'Thick: measured, each tag at its own worst moment. Thin: the exact claim. Line across ' +
-        'and number: ' +
-        'the peak of all tags together. ' + circumstanceNote(shown.map((r) => r.cell)),
-    columns: ['cell', `peak, ${unit.name}`, 'states', 'exact', 'textbook', ...tagNames],
+        'and number: the peak of all tags together. ' +
+        (shown.some((r) => unclaimed(r.cell).length) ?
+             'Outlined and empty: held, but nothing exact is claimed of it. ' :
+             '') +
+        circumstanceNote(shown.map((r) => r.cell)),
+    columns: [
+      'cell', `peak, ${unit.name}`, 'states', 'exact', 'textbook', ...tagNames, 'no exact claim of'
+    ],
     lines: shown.map(
         ({cell}) =>
             [cell.id,
              ...[cell.peak_bytes, cell.state_bytes.measured, cell.state_bytes.exact,
                  cell.state_bytes.textbook, ...tagNames.map((t) => held(cell, t, 'measured'))]
-                 .map((b) => digits(b / unit.scale))]),
+                 .map((b) => digits(inUnit(b, unit))),
+             unclaimed(cell).map(tagText).join(', ')]),
   };
 }
 
@@ -205,7 +259,7 @@ function volume(data, cells, view) {
         ({cell}) =>
             [cell.id,
              ...[cell.volume_bytes.measured, cell.volume_bytes.exact, cell.volume_bytes.textbook]
-                 .map((b) => (b === null ? '–' : digits(b / unit.scale, 4))),
+                 .map((b) => digits(inUnit(b, unit), 4)),
              ...verbNames.map((v) => digits(of(cell, v) / unit.scale, 4))]),
   };
 }

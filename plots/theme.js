@@ -7,8 +7,9 @@ const figureList = [
     name: 'step-time',
     title: 'Where the time of a step goes',
     table: stepTime,
-    about: 'The median round’s median step on its slowest rank: the parts add up. Communication ' +
-        'that was hidden beside compute is no part of the sum.'
+    about: 'The median round’s median step on its slowest rank: the parts add up. (Of an even ' +
+        'number the median is the faster of the two in the middle.) Communication that was ' +
+        'hidden beside compute is no part of the sum.'
   },
   {
     name: 'bytes',
@@ -45,14 +46,16 @@ const figureList = [
     name: 'loss',
     title: 'Losses',
     table: losses,
-    about: 'Sharding changes where bytes are and never what is computed: curves should coincide.'
+    about:
+        'Sharding changes where bytes are and never what is computed: curves of the same data, ' +
+        'batch and types should coincide.'
   },
   {
     name: 'timeline',
     title: 'One step, every rank',
     table: timeline,
     about: 'The median step of the selected cell; each rank’s queues are lanes. ' +
-        'Scroll or + and − to zoom, drag or ← and → to pan, 0 to see all.'
+        'Ctrl with the wheel, or + and −, zooms; a drag, or ← and →, pans; 0 shows all.'
   },
   {
     name: 'history',
@@ -87,6 +90,7 @@ function vegaConfig(palette, data, font) {
     labelFont: font,
     titleFont: font,
     labelFontSize: 11.5,
+    labelLimit: 0,  // names are made to fit: see labels.js
     titleFontSize: 12,
     titleFontWeight: 'normal',
     labelPadding: 8,
@@ -104,6 +108,7 @@ function vegaConfig(palette, data, font) {
       titleColor: palette.muted,
       labelFont: font,
       labelFontSize: 12,
+      labelLimit: 0,
       titleFont: font,
       symbolSize: 110,
       symbolStrokeWidth: 0,
@@ -112,7 +117,8 @@ function vegaConfig(palette, data, font) {
       offset: 14,
       aria: false,
       orient: 'top',
-      direction: 'horizontal'
+      direction: 'horizontal',
+      layout: {top: {direction: 'vertical', margin: 8, anchor: 'start'}}
     },
     title: {
       color: palette.ink,
@@ -153,8 +159,22 @@ function hatchDefs(palette) {
           `<rect width="2.4" height="5" fill="${paper}" fill-opacity="0.7"/>`)}</defs>`;
 }
 
+// Names of rows on as much room as they may take, headings and legends on what they leave.
+function withNames(table, width) {
+  const names = Object.fromEntries(
+      Object.entries(table.signals.names || {})
+          .map(([key, name]) => [key, nameLines(name, width < 560 ? 130 : 320)]));
+  const longest = Math.max(0, ...Object.values(names).flat().map((line) => textWidth(line)));
+  const left = width - longest - 50;
+  const rows = (table.data.rows || []).map((row) => ({...row, header: fitted(row.header, left)}));
+  const entries = (table.signals.shown || []).map((entry) => textWidth(entry));
+  const legendColumns = Math.max(1, Math.floor(left / (Math.max(0, ...entries) + 45)));
+  return {...table, data: {...table.data, rows}, signals: {...table.signals, names, legendColumns}};
+}
+
 // A copy of the spec with its rows, and with the signals that every figure may use.
-function prepared(spec, table, data, palette, look) {
+function prepared(spec, unfitted, data, palette, look) {
+  const table = withNames(unfitted, look.width);
   const ready = JSON.parse(JSON.stringify(spec));
   const signals = {
     ink: palette.ink,
@@ -166,10 +186,6 @@ function prepared(spec, table, data, palette, look) {
     tags: tagNames,
     verbs: verbNames,
     phases: [...partNames, 'reduce', 'gather'],
-    narrow: look.width < 560,
-    legendColumns: look.width < 560 ? 3 :
-        look.titled                 ? 7 :
-                                      0,
     total: look.width,
     ...table.signals
   };
@@ -178,6 +194,10 @@ function prepared(spec, table, data, palette, look) {
   ];
   for (const set of ready.data)
     if (table.data[set.name]) set.values = table.data[set.name];
+  // A legend without an entry has no size to draw it at.
+  const entries = ({values}) =>
+      (values ? ready.signals.find((s) => s.name === values.signal) : null);
+  ready.legends = ready.legends.filter((legend) => entries(legend)?.value.length !== 0);
   // A layout of panels has the size that they come to.
   if (!ready.layout) Object.assign(ready, {width: look.width, height: table.height});
   ready.description = `${look.title}. ${table.note}`;

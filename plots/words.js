@@ -70,6 +70,10 @@ const settingTexts = {
   accumulate: (v) => countText(v, 'micro-step', 'micro-steps'),
   threads_per_rank: (v) => countText(v, 'thread a rank', 'threads a rank'),
   bucket_bytes: (v) => (v === 0 ? 'a bucket a unit' : `buckets of ${bytesText(v)}`),
+  global_batch: (v) => countText(v, 'sequence a step', 'sequences a step'),
+  loss_scale: (v) => (v === 0 ? '' : `loss scale ${v}`),
+  loss_scale_window: () => '',
+  vocab: (v) => (v === 'own' ? '' : `vocabulary ${v}`),
   keep_last: (v) => (v ? 'kept at the turn' : 'gathered again at the turn'),
   model: (v) => v,
 };
@@ -79,6 +83,14 @@ function settingText(key, value) {
   if (Array.isArray(value)) return value.length ? `${words} ${value.join(' ')}` : '';
   return value === '' ? '' : `${words} ${value}`;
 }
+// What is said where nothing but the usual is there to be said.
+const usualTexts = {
+  link: 'no emulated link',
+  collectives: 'collectives through memory',
+  data: 'the built-in corpus',
+  vocab: 'own vocabulary'
+};
+const usualText = (key) => usualTexts[key] ?? `no ${key.replace(/_/g, ' ')}`;
 
 // A, B, …, Z, A2, B2: runs side by side.
 const runLetter = (index) =>
