@@ -25,6 +25,8 @@ constexpr Lesson lessons[] = {
     {"gpt:layers=2,width=160,heads=5", "ddp", "fp32", 4, 288},
     {"gpt:layers=2,width=320,heads=5", "ddp", "fp32", 1, 224},
     {"gpt:layers=2,width=448,heads=7", "zero3", "fp32", 1, 288},
+    {"gpt:layers=3,width=512,heads=8", "ddp", "fp32", 1, 224},
+    {"gpt:layers=3,width=512,heads=8", "zero3", "fp32", 1, 224},
     {"llama:layers=2,width=96,heads=4,kv_heads=2", "zero3", "fp32", 1, 160},
     {"llama:layers=2,width=160,heads=4,kv_heads=2", "ddp", "fp32", 3, 224},
     {"llama:layers=2,width=320,heads=5,kv_heads=1", "ddp", "fp32", 1, 288},

@@ -27,6 +27,7 @@
 #include "bench/predict_command.hpp"
 #include "bench/report_command.hpp"
 #include "bench/run_cli.hpp"
+#include "bench/score_command.hpp"
 #include "bench/text.hpp"
 
 namespace shardmark {
@@ -59,6 +60,7 @@ struct Parsed {
   ExportArguments exported;
   PredictArguments predict;
   ReportArguments report;
+  ScoreArguments score;
   GateArguments gate;
   BaselineArguments baseline;
   ExerciseArguments exercise;
@@ -121,6 +123,8 @@ std::vector<Command> commands_of(CLI::App& app, Parsed& p, GivenWorld* world) {
   plain(add_export(app, p.exported), export_flag_names(),
         [&p] { return export_command(p.exported); });
   plain(add_report(app, p.report), report_flag_names(), [&p] { return report_command(p.report); },
+        {"RUN"});
+  plain(add_score(app, p.score), score_flag_names(), [&p] { return score_command(p.score); },
         {"RUN"});
   plain(add_gate(app, p.gate), gate_flag_names(), [&p] { return gate_command(p.gate); });
   plain(add_baseline(app, p.baseline), baseline_flag_names(),
