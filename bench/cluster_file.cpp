@@ -126,8 +126,12 @@ void read_measured(Cluster& c, const Figures& all) {
 
 bool is_file(const std::string& name) { return name.find_first_of("/.") != std::string::npos; }
 
+// To six digits: no figure here is known better, and people read them.
+double short_of(double value) { return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr); }
+
 nlohmann::ordered_json to_json(const Lane& lane) {
-  return {{"gb_per_s", lane.bytes_per_ns}, {"latency_us", lane.latency_ns * 1e-3}};
+  return {{"gb_per_s", short_of(lane.bytes_per_ns)},
+          {"latency_us", short_of(lane.latency_ns * 1e-3)}};
 }
 
 }  // namespace
@@ -176,17 +180,18 @@ nlohmann::ordered_json to_json(const Cluster& c) {
       {"name", c.name}, {"gpus_per_node", c.gpus_per_node}, {"memory_bytes", c.memory_bytes}};
   for (const auto& [type, peak] : c.peak_flops_per_ns)
     out["matrix_tflops"][std::string(name(type))] = {
-        {"peak", peak * 1e-3}, {"achieved", c.achieved_flops_per_ns.at(type) * 1e-3}};
-  out["memory_gb_per_s"] = {{"peak", c.peak_memory_bytes_per_ns},
-                            {"achieved", c.memory_bytes_per_ns}};
-  out["launch_us"] = c.launch_ns * 1e-3;
+        {"peak", short_of(peak * 1e-3)},
+        {"achieved", short_of(c.achieved_flops_per_ns.at(type) * 1e-3)}};
+  out["memory_gb_per_s"] = {{"peak", short_of(c.peak_memory_bytes_per_ns)},
+                            {"achieved", short_of(c.memory_bytes_per_ns)}};
+  out["launch_us"] = short_of(c.launch_ns * 1e-3);
   out["inside_node"] = to_json(c.inside);
   out["between_nodes"] = to_json(c.between);
   out["contention"] = c.contention;
   for (const auto& [kind, cost] : c.ops)
-    out["ops"][kind] = {{"launch_us", cost.launch_ns * 1e-3},
-                        {"us_per_gflop", cost.ns_per_flop * 1e6},
-                        {"us_per_gb", cost.ns_per_byte * 1e6}};
+    out["ops"][kind] = {{"launch_us", short_of(cost.launch_ns * 1e-3)},
+                        {"us_per_gflop", short_of(cost.ns_per_flop * 1e6)},
+                        {"us_per_gb", short_of(cost.ns_per_byte * 1e6)}};
   for (const auto& [verb, lane] : c.verbs) out["verbs"][std::string(name(verb))] = to_json(lane);
   out["sources"] = c.sources;
   return out;

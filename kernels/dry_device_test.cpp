@@ -87,5 +87,20 @@ TEST_F(DryOrder, TheClockOverlapsQueuesAndHonoursEvents) {
   EXPECT_EQ(compute[2].begin_ns, 1400);
 }
 
+TEST(DryClock, ComputeIsSlowerWhileTheOtherQueueIsBusy) {
+  DryDevice d{
+      true, {{[](const Op& op) { return std::holds_alternative<Clear>(op) ? 100.0 : 50.0; }, 2.0}}};
+  const Buffer a = d.memory().alloc(100, DType::f32, Tag::workspace, d.compute());
+  const Buffer b = d.memory().alloc(100, DType::f32, Tag::workspace, d.comm());
+  const Buffer c = d.memory().alloc(100, DType::f32, Tag::workspace, d.comm());
+  run(d.comm(), Phase::reduce, Cast{b.view(), c.view()}, Event::none());
+  // 50 ns at half speed do 25 of 100; 75 are left.
+  run(d.compute(), Phase::backward, Clear{a.view()}, Event::none());
+  EXPECT_EQ(d.timeline().lane(0)[0].end_ns, 125);
+  EXPECT_EQ(d.timeline().lane(1)[0].end_ns, 50);
+  run(d.compute(), Phase::backward, Clear{a.view()}, Event::none());
+  EXPECT_EQ(d.timeline().lane(0)[1].end_ns, 225);
+}
+
 }  // namespace
 }  // namespace shardmark
