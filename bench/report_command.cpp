@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "bench/cluster_file.hpp"
 #include "bench/record.hpp"
 #include "bench/report_data.hpp"
 #include "bench/report_page.hpp"
@@ -80,6 +81,14 @@ void check_page(const ReportArguments& a) {
         "--out is \"{}\", but a page ends in .html; a .svg or .png is for --figure NAME.", a.out));
 }
 
+// A file that nobody named may be missing.
+std::optional<Cluster> machine_of(const ReportArguments& a) {
+  if (!a.machine.empty()) return cluster_of("--machine", a.machine);
+  constexpr const char* usual = "results/machine.json";
+  if (!std::filesystem::exists(usual)) return {};
+  return cluster_of("--machine", usual);
+}
+
 // A timeline is of one cell: which one is never left to chance.
 void choose_cell(std::vector<ReportRun>& runs, const std::string& cell) {
   std::vector<nlohmann::json> all;
@@ -121,12 +130,16 @@ CLI::App* add_report(CLI::App& app, ReportArguments& a) {
       "the cell of --figure timeline: its id, or a beginning that no other cell has");
   add(*command, "--metric", a.metric, "NAME",
       "what --figure history draws: " + choices_of(history_metrics()));
+  add(*command, "--machine", a.machine, "FILE",
+      "a cluster file of the machine that ran, so that predictions are scored; `shardmark doctor "
+      "-o FILE` writes one [results/machine.json, where it is]");
   command->add_flag("--dark", a.dark, "the figure for a dark page");
   return command;
 }
 
 std::vector<std::string> report_flag_names() {
-  return {"--out", "-o", "--cells", "--figure", "--cell", "--metric", "--dark", "--help"};
+  return {"--out",    "-o",        "--cells", "--figure", "--cell",
+          "--metric", "--machine", "--dark",  "--help"};
 }
 
 int report_command(const ReportArguments& a) {
@@ -138,6 +151,7 @@ int report_command(const ReportArguments& a) {
   ReportRuns read = read_runs(a.runs, a.cells);
   for (const std::string& warning : read.warnings) fmt::print(stderr, "shardmark: {}\n", warning);
   ReportOptions options{typed(a), utc("%Y-%m-%dT%H:%M:%SZ")};
+  if (a.figure.empty()) options.machine = machine_of(a);
   if (a.figure == "timeline") {
     choose_cell(read.runs, a.cell);
     options.timeline_bytes = std::numeric_limits<std::size_t>::max();  // of one cell: any

@@ -11,7 +11,7 @@ namespace shardmark {
 
 struct ReportArguments {
   std::vector<std::string> runs;
-  std::string out, figure, cells, cell, metric;  // as typed; empty: not given
+  std::string out, figure, cells, cell, metric, machine;  // as typed; empty: not given
   bool dark = false;
 };
 

@@ -10,6 +10,7 @@
 #include "bench/report_cell.hpp"
 #include "bench/report_groups.hpp"
 #include "bench/report_timeline.hpp"
+#include "bench/score.hpp"
 
 namespace shardmark {
 
@@ -120,6 +121,14 @@ void add_collectives(json& out, const ReportRun& run, std::size_t index) {
   }
 }
 
+// Of the last run of trainings; null without one, or where nobody has measured the machine.
+json score_of(const std::vector<ReportRun>& runs, const std::optional<Cluster>& machine) {
+  const auto last = std::find_if(runs.rbegin(), runs.rend(),
+                                 [](const ReportRun& run) { return run.kind == training_kind; });
+  if (!machine || last == runs.rend()) return nullptr;
+  return to_json(score(last->records, *machine), *machine);
+}
+
 // Those that this build knows in the order of the subject, then the others.
 json strategies_of(const json& cells) {
   json names = json::array();
@@ -160,6 +169,7 @@ json report_data(const std::vector<ReportRun>& runs, const ReportOptions& option
   mark_edges(cells);
   limit_timelines(cells, options.timeline_bytes);
   out["curves"] = groups.curves();
+  out["score"] = score_of(runs, options.machine);
   out["strategies"] = strategies_of(cells);
   out["differences"] = report_differences(runs, cells);
   out["common"] = take_common(cells);

@@ -1,7 +1,10 @@
 #pragma once
 // Which data does a report carry? Everything that its figures and its table show, and nothing of
 // what they do not: a small part of the records it is made from.
+#include <optional>
+
 #include "bench/report_read.hpp"
+#include "impl/cluster.hpp"
 
 namespace shardmark {
 
@@ -9,6 +12,7 @@ struct ReportOptions {
   std::string command;                           // as typed
   std::string written_utc;                       // when
   std::size_t timeline_bytes = 3 * 1024 * 1024;  // of all timelines together
+  std::optional<Cluster> machine{};  // of these runs: their times are held against predictions
 };
 
 // Throws InputError: a record that is not as the schema says.

@@ -94,15 +94,15 @@ std::string report_page(const json& data) {
   const json& run = data.at("runs").front();
   const std::string title = fmt::format("shardmark · {} · {}", run.at("suite").get<std::string>(),
                                         run.at("id").get<std::string>());
-  return filled(
-      embedded("page.html"),
-      {{"title", html_text(title)},
-       {"style", embedded("page.css")},
-       {"data", script_json(data)},
-       {"specs", script_json(specs())},
-       {"palette", embedded("palette.json")},
-       {"vega", embedded("vega.js")},
-       {"script", drawing_scripts() + scripts({"figure.js", "matrix.js", "cell.js", "page.js"})}});
+  return filled(embedded("page.html"),
+                {{"title", html_text(title)},
+                 {"style", embedded("page.css")},
+                 {"data", script_json(data)},
+                 {"specs", script_json(specs())},
+                 {"palette", embedded("palette.json")},
+                 {"vega", embedded("vega.js")},
+                 {"script", drawing_scripts() + scripts({"figure.js", "matrix.js", "cell.js",
+                                                         "score.js", "page.js"})}});
 }
 
 }  // namespace shardmark

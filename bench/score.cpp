@@ -81,6 +81,12 @@ void count_pairs(Score& out, const Group& group, const std::map<std::string, Sco
 
 }  // namespace
 
+Score& Score::operator+=(const Score& other) {
+  cells.insert(cells.end(), other.cells.begin(), other.cells.end());
+  pairs += other.pairs, right += other.right;
+  return *this;
+}
+
 std::size_t Score::scored() const {
   return static_cast<std::size_t>(
       std::count_if(cells.begin(), cells.end(), [](const Scored& s) { return s.why_not.empty(); }));
@@ -112,7 +118,6 @@ Score score(const std::vector<json>& records, const Cluster& c, const std::strin
     }
     count_pairs(out, group, known);
   }
-  if (out.cells.empty()) throw InputError("these runs hold no record of a training to be scored.");
   return out;
 }
 

@@ -29,6 +29,7 @@ struct Score {
   // Of two strategies whose measured steps surely differ, and nothing else of their cells: how
   // often is the faster one predicted to be?
   std::size_t pairs = 0, right = 0;
+  Score& operator+=(const Score&);  // of another run
   std::size_t scored() const;
   // q of all |errors|: 0.5 is the median, 1 the worst; 0 where nothing is scored.
   double step_error(double q) const;
@@ -37,8 +38,8 @@ struct Score {
 };
 inline constexpr double least_part = 0.05;
 
-// records: of one or several runs. link: what connects ranks that are processes, as --link writes
-// it; empty: not known, and they are not scored. Throws InputError: no record of a training.
+// records: of one run. link: what connects ranks that are processes, as --link writes
+// it; empty: not known, and they are not scored.
 Score score(const std::vector<nlohmann::json>& records, const Cluster&,
             const std::string& link = "");
 

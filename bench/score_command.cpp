@@ -57,11 +57,11 @@ int score_command(const ScoreArguments& a) {
       cluster_of("--cluster", a.cluster.empty() ? "results/machine.json" : a.cluster);
   const ReportRuns read = read_runs(a.runs);
   for (const std::string& warning : read.warnings) fmt::print(stderr, "shardmark: {}\n", warning);
-  std::vector<nlohmann::json> records;
+  Score all;
   for (const ReportRun& run : read.runs)
-    if (run.kind == training_kind)
-      records.insert(records.end(), run.records.begin(), run.records.end());
-  const Score all = score(records, cluster, link);
+    if (run.kind == training_kind) all += score(run.records, cluster, link);
+  if (all.cells.empty())
+    throw InputError("these runs hold no training whose time could be scored.");
   if (a.format == "json")
     fmt::print("{}\n", to_json(all, cluster).dump(1));
   else

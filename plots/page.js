@@ -37,11 +37,13 @@ class Page {
     document.getElementById('contents')
         .append(
             ...this.figures.map((f) => element('a', {href: `#${f.figure.name}`}, f.figure.title)),
+            this.data.score ? element('a', {href: '#score'}, 'Predicted against measured') : '',
             this.data.differences.length ?
                 element('a', {href: '#differences'}, 'Differences between runs') :
                 '');
     this.addMetrics();
     this.addSwitch();
+    showScore(this.data);
     showDifferences(this.data);
     document.getElementById('foot').append(
         'Written ', this.data.written_utc.replace('T', ' ').replace('Z', ' UTC'), ' by ',

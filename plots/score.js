@@ -1,0 +1,66 @@
+// How far off was what `predict` says of these cells, step by step and phase by phase? A table; one
+// of the promises that a report checks by itself.
+'use strict';
+
+const scoredParts = ['forward', 'backward', 'update', 'exposed'];
+const leastPart = 0.05;  // of the step: the error of less would say nothing
+const signedPercent = (share) =>
+    `${share > 0 ? '+' : share < 0 ? '−' : ''}${(Math.abs(share) * 100).toFixed(1)}`;
+
+function partError(cell, name) {
+  const {measured_ns: measured, predicted_ns: predicted} = cell.parts[name];
+  return measured < leastPart * cell.measured_ns ? '·' : signedPercent(predicted / measured - 1);
+}
+
+function scoreTable(score) {
+  const scored = score.cells.filter((c) => !c.why_not);
+  const unit = timeUnit(Math.max(...scored.map((c) => c.measured_ns)));
+  const heads = [
+    'cell', `measured, ${unit.name}`, `predicted, ${unit.name}`, 'error, %',
+    ...scoredParts.map((p) => `${p}, %`)
+  ];
+  return element(
+      'div', {className: 'scroll', tabIndex: 0},
+      element(
+          'table', {},
+          element(
+              'thead', {},
+              element(
+                  'tr', {},
+                  ...heads.map(
+                      (h, i) => element('th', {scope: 'col', className: i ? '' : 'left'}, h)))),
+          element(
+              'tbody', {},
+              ...scored.map((c) => element(
+                                'tr', {}, element('td', {className: 'left'}, c.id),
+                                element('td', {}, digits(c.measured_ns / unit.scale)),
+                                element('td', {}, digits(c.predicted_ns / unit.scale)),
+                                element('td', {}, signedPercent(c.predicted_ns / c.measured_ns - 1)),
+                                ...scoredParts.map((p) => element('td', {}, partError(c, p))))))));
+}
+
+function scoreText(score) {
+  const percent = (share) => `${(share * 100).toFixed(1)} %`;
+  const pairs = score.pairs ?
+      ` Of ${countText(score.pairs, 'pair', 'pairs')} of strategies whose steps surely differ, ` +
+          `the faster one is predicted in ${score.right}.` :
+      '';
+  return `${countText(score.scored, 'cell', 'cells')} against ${score.cluster}: the step is off ` +
+      `by ${percent(score.median)} in the median and ${percent(score.worst)} at worst.${pairs} ` +
+      'A dot: less than a twentieth of the step. Exposed without waiting for a slower rank.';
+}
+
+function showScore(data) {
+  if (!data.score) return;
+  const place = document.getElementById('score');
+  place.hidden = false;
+  place.append(element('h2', {id: 'score-title'}, 'Predicted against measured'));
+  if (data.score.scored > 0)
+    place.append(element('p', {className: 'about'}, scoreText(data.score)), scoreTable(data.score));
+  const reasons = new Map();
+  for (const {why_not: why} of data.score.cells)
+    if (why) reasons.set(why, (reasons.get(why) || 0) + 1);
+  for (const [why, count] of reasons)
+    place.append(element(
+        'p', {className: 'note'}, `${countText(count, 'cell', 'cells')} not scored: ${why}.`));
+}
