@@ -59,10 +59,7 @@ Control GlobalNorm::over_ranks(const State& grads, Event after) {
 Control GlobalNorm::local(const State& grads, Event after) {
   if (!options_.needs_norm()) return finish({}, after);
   Span span = queue_.begin(Phase::clip, 0, after);
-  for (int r = 0; r < layout_.ranks(); ++r)
-    for (int s : layout_.trainable())
-      queue_.run(
-          SumSquares{grads.part(s, r), squares_.view().slice({static_cast<std::size_t>(r), 1})});
+  for (int s : layout_.trainable()) queue_.run(SumSquares{grads.whole(s), squares_.view()});
   return finish(squares_.view(), span.end());
 }
 

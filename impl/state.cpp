@@ -39,9 +39,12 @@ View State::whole(int s) const {
   return home(s).slice(layout_[s].in_home);
 }
 
-View State::part(int s, int rank) const {
-  require(is_whole(s), "another rank's part of a state that is cut was asked for");
-  return home(s).slice(layout_.owned(s, rank));
+std::array<View, 2> State::others(int s) const {
+  require(is_whole(s), "other ranks' parts of a state that is cut were asked for");
+  const Range all = layout_[s].in_home, mine = layout_.owned(s);
+  const std::size_t behind = mine.begin + mine.size;
+  return {home(s).slice({all.begin, mine.begin - all.begin}),
+          home(s).slice({behind, all.begin + all.size - behind})};
 }
 
 View State::mine(int s) const {

@@ -2,6 +2,8 @@
 // Where is one model state (parameters, gradients, a moment)? Over all its segments, whole on every
 // rank or cut in N. The update reads the same in every strategy: mine(s) is my N-th, wherever it is
 // kept.
+#include <array>
+
 #include "impl/layout.hpp"
 #include "kernels/device.hpp"
 
@@ -12,9 +14,9 @@ class State {
   // Starts as zeros. Parameters that are resident stay whole though the form is cut.
   State(Device&, const Layout&, Tag, DType, Form, Which = Which::all);
 
-  View whole(int s) const;           // all of segment s, padding included
-  View mine(int s) const;            // my N-th of it
-  View part(int s, int rank) const;  // rank's N-th of a whole segment
+  View whole(int s) const;                  // all of segment s, padding included
+  View mine(int s) const;                   // my N-th of it
+  std::array<View, 2> others(int s) const;  // of a whole segment what is before mine, and behind
   bool is_whole(int s) const {
     return form_ == Form::whole || (keeps_resident_ && layout_[s].resident);
   }

@@ -51,10 +51,11 @@ struct Fill {
   Access access() const { return {{}, {to}}; }
 };
 
-// total += sum of squares, accumulated in double, in an order that depends on x.size() alone.
+// Each of the totals += the sum of squares of its part of x, which are as many equal ones,
+// accumulated in double, in an order that depends on the part's size alone.
 struct SumSquares {
   ConstView x;
-  View total;  // f64[1], adds
+  View total;  // f64[parts], adds
   Access access() const { return {{x}, {total}}; }
 };
 

@@ -7,6 +7,7 @@ const leastPart = 0.05;  // of the step: the error of less would say nothing
 const signedPercent = (share) =>
     `${share > 0 ? '+' : share < 0 ? '−' : ''}${(Math.abs(share) * 100).toFixed(1)}`;
 
+const stepError = (cell) => cell.predicted_ns / cell.measured_ns - 1;
 function partError(cell, name) {
   const {measured_ns: measured, predicted_ns: predicted} = cell.parts[name];
   return measured < leastPart * cell.measured_ns ? '·' : signedPercent(predicted / measured - 1);
@@ -35,7 +36,7 @@ function scoreTable(score) {
                                 'tr', {}, element('td', {className: 'left'}, c.id),
                                 element('td', {}, digits(c.measured_ns / unit.scale)),
                                 element('td', {}, digits(c.predicted_ns / unit.scale)),
-                                element('td', {}, signedPercent(c.predicted_ns / c.measured_ns - 1)),
+                                element('td', {}, signedPercent(stepError(c))),
                                 ...scoredParts.map((p) => element('td', {}, partError(c, p))))))));
 }
 

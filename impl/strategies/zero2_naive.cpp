@@ -70,8 +70,8 @@ class Zero2Naive final : public Strategy {
   void zero_the_rest(Event after) {
     Span span = device_.compute().begin(Phase::backward, no_label, after);
     for (int s : layout_.trainable())
-      for (int r = 0; r < layout_.ranks(); ++r)
-        if (sums_ || r != layout_.rank()) device_.compute().run(Clear{grads_.part(s, r)});
+      for (const View& v : sums_ ? std::array{grads_.whole(s), View()} : grads_.others(s))
+        if (v) device_.compute().run(Clear{v});
     (void)span.end();
   }
 

@@ -154,6 +154,19 @@ TEST_P(Memory, SumSquaresDependsOnSizeAlone) {
   }
 }
 
+TEST_P(Memory, SumSquaresOfPartsIsThatOfEachAlone) {
+  in_every_type([&]<class T>() {
+    const Values x = random_values<T>(3 * 70001, 1);
+    const Guarded<T> all(x);
+    const Guarded<double> totals(Values{0.5, 0.5, 0.5});
+    cpu::run(SumSquares{all.view(), totals}, 2);
+    for (std::size_t p = 0; p < 3; ++p) {
+      const auto begin = x.begin() + static_cast<std::ptrdiff_t>(p * 70001);
+      EXPECT_EQ(totals[p], sum_of_squares<T>(Values(begin, begin + 70001), 0, 1));  // bit for bit
+    }
+  });
+}
+
 // Slots: coefficient, skip, step, loss scale, good steps.
 TEST_P(Memory, ClipControl) {
   Guarded<float> control(Values{0, 5, 2, 1, 0});

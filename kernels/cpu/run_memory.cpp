@@ -108,11 +108,17 @@ void run_op(const SumSquares& o, int threads) {
   const Operands is("sum_squares");
   with_type(is, "x", o.x, [&]<class T>() {
     const T* x = is.in<T>("x", o.x, o.x.size());
-    double* total = is.out<double>("total", o.total, 1);
+    const std::size_t parts = std::max<std::size_t>(o.total.size(), 1);
+    double* total = is.out<double>("total", o.total, parts);
+    is.need(o.x.size() % parts == 0, "x has " + std::to_string(o.x.size()) +
+                                         " elements, which are no " + std::to_string(parts) +
+                                         " equal parts");
     const auto of_block = table().of<T>().sum_squares;
-    *total +=
-        sum_of_blocks(threads, o.x.size(), std::size_t{1} << 16,
-                      [&](std::size_t at, std::size_t count) { return of_block(x + at, count); });
+    const std::size_t size = o.x.size() / parts;
+    for (std::size_t p = 0; p < parts; ++p)
+      total[p] += sum_of_blocks(
+          threads, size, std::size_t{1} << 16,
+          [&](std::size_t at, std::size_t count) { return of_block(x + p * size + at, count); });
   });
 }
 

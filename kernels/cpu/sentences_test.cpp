@@ -21,7 +21,7 @@ void expect_sentence(const Op& op, const std::string& part) {
 
 TEST(Sentences, NameTheOpTheOperandAndWhatItShouldBe) {
   Guarded<float> four(4), six(6), eight(8);
-  Guarded<double> d(1);
+  Guarded<double> d(1), three(3);
   Guarded<std::int32_t> tokens(Values{0, 9});
   const View nowhere(0, 4, DType::f32, Space::nowhere), none;
   expect_sentence(Clear{none}, "clear: to is empty");
@@ -30,7 +30,8 @@ TEST(Sentences, NameTheOpTheOperandAndWhatItShouldBe) {
                   "no conversion of f32 to i32");
   expect_sentence(Add{four.view(), none}, "add: from has 4 elements and to has 0");
   expect_sentence(SumSquares{four.view(), six},
-                  "total has 6 elements of f32, but it must have 1 elements of f64");
+                  "total has 6 elements of f32, but it must have 6 elements of f64");
+  expect_sentence(SumSquares{four.view(), three}, "x has 4 elements, which are no 3 equal parts");
   expect_sentence(SumSquares{nowhere, d}, "x is not in host memory");
   expect_sentence(Fill{d, {}, 0, 0, 0},
                   "to has elements of f64, but they must be f32, bf16 or f16");
