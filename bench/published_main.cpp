@@ -11,8 +11,8 @@ int main(int count, char** given) {
   try {
     if (count != 2) throw InputError("give one file, such as results/published/fsdp_training.csv.");
     const std::string file = given[1];
-    fmt::print("{}",
-               text_of(score(read_published(read_whole_file("published_score", file), file))));
+    fmt::print("{}", score_text(score_published(
+                         read_published(read_whole_file("published_score", file), file))));
   } catch (const InputError& e) {
     fmt::print(stderr, "published_score: {}\n", e.what());
     return 2;

@@ -139,7 +139,7 @@ Errors errors_of(std::vector<double> over) {
   return {over.size(), median_of(over), over[nine_of_ten - 1]};
 }
 
-PublishedScore score(const Rows& rows) {
+PublishedScore score_published(const Rows& rows) {
   PublishedScore s;
   s.rows = rows;
   std::vector<std::string> types;
@@ -171,7 +171,7 @@ PublishedScore score(const Rows& rows) {
   return s;
 }
 
-std::string text_of(const PublishedScore& s) {
+std::string score_text(const PublishedScore& s) {
   Grid table(1);
   table.row({"model", "sequence", "GPUs", "GPU", "micro-batch", "measured tokens/s", "predicted",
              "error"});

@@ -50,7 +50,7 @@ struct PublishedScore {
   std::map<std::string, double> constant_mfu;
   std::vector<GroupScore> groups;  // by machine type, then all; those fitted, then those scored
 };
-PublishedScore score(const std::vector<PublishedRow>&);
-std::string text_of(const PublishedScore&);
+PublishedScore score_published(const std::vector<PublishedRow>&);
+std::string score_text(const PublishedScore&);
 
 }  // namespace shardmark

@@ -24,7 +24,7 @@ std::string csv() { return read_whole_file("the test's file", SHARDMARK_PUBLISHE
 std::vector<PublishedRow> all_rows() { return read_published(csv(), "published"); }
 
 const PublishedScore& scored() {
-  static const PublishedScore all = score(all_rows());
+  static const PublishedScore all = score_published(all_rows());
   return all;
 }
 
