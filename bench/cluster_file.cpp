@@ -95,8 +95,9 @@ void read_rates(Cluster& c, const Figures& all) {
   const Figures matrix = all.below("matrix_tflops");
   for (const std::string& key : matrix.keys()) {
     const Figures one = matrix.below(key);
-    one.only({"peak", "achieved"});
+    one.only({"peak", "achieved", "attention"});
     const DType type = type_named(matrix, key);
+    if (one.has("attention")) c.attention_flops_per_ns[type] = one.rate("attention") * 1e3;
     c.peak_flops_per_ns[type] = one.rate("peak") * 1e3;
     c.achieved_flops_per_ns[type] = one.rate(one.has("achieved") ? "achieved" : "peak") * 1e3;
   }
@@ -122,6 +123,14 @@ void read_measured(Cluster& c, const Figures& all) {
   const Figures verbs = all.below("verbs");
   for (const std::string& key : verbs.keys())
     c.verbs[verb_named(verbs, key)] = lane_of(verbs.below(key));
+}
+
+bool is_eager(const Figures& all) {
+  if (!all.has("kernels")) return false;
+  const std::string kernels = all.word("kernels");
+  if (kernels != "eager" && kernels != "fused")
+    all.refuse("kernels", fmt::format("is \"{}\", but must be eager or fused", kernels));
+  return kernels == "eager";
 }
 
 bool is_file(const std::string& name) { return name.find_first_of("/.") != std::string::npos; }
@@ -155,7 +164,8 @@ Cluster cluster_of(const std::string& flag, const std::string& name) {
 Cluster read_cluster(const std::string& text, const std::string& file) {
   const Figures all(json_object(text, file, "a cluster"), file, "");
   all.only({"name", "gpus_per_node", "memory_bytes", "matrix_tflops", "memory_gb_per_s",
-            "launch_us", "inside_node", "between_nodes", "contention", "ops", "verbs", "sources"});
+            "launch_us", "kernels", "inside_node", "between_nodes", "contention", "ops", "verbs",
+            "sources"});
   Cluster c;
   c.name = all.word("name");
   const double gpus = all.number("gpus_per_node", 1, false);
@@ -165,6 +175,7 @@ Cluster read_cluster(const std::string& text, const std::string& file) {
   c.memory_bytes = all.rate("memory_bytes");
   read_rates(c, all);
   c.launch_ns = all.has("launch_us") ? all.number("launch_us", 0, false) * 1e3 : 0;
+  c.eager = is_eager(all);
   c.inside = lane_of(all.below("inside_node"));
   c.between = all.has("between_nodes") ? lane_of(all.below("between_nodes")) : c.inside;
   if (all.has("contention")) c.contention = all.number("contention", 1, false);
@@ -178,13 +189,18 @@ Cluster read_cluster(const std::string& text, const std::string& file) {
 nlohmann::ordered_json to_json(const Cluster& c) {
   nlohmann::ordered_json out = {
       {"name", c.name}, {"gpus_per_node", c.gpus_per_node}, {"memory_bytes", c.memory_bytes}};
-  for (const auto& [type, peak] : c.peak_flops_per_ns)
-    out["matrix_tflops"][std::string(name(type))] = {
-        {"peak", short_of(peak * 1e-3)},
-        {"achieved", short_of(c.achieved_flops_per_ns.at(type) * 1e-3)}};
+  for (const auto& [type, peak] : c.peak_flops_per_ns) {
+    auto& rates = out["matrix_tflops"][std::string(name(type))];
+    rates = {{"peak", short_of(peak * 1e-3)},
+             {"achieved", short_of(c.achieved_flops_per_ns.at(type) * 1e-3)}};
+    const auto attention = c.attention_flops_per_ns.find(type);
+    if (attention != c.attention_flops_per_ns.end())
+      rates["attention"] = short_of(attention->second * 1e-3);
+  }
   out["memory_gb_per_s"] = {{"peak", short_of(c.peak_memory_bytes_per_ns)},
                             {"achieved", short_of(c.memory_bytes_per_ns)}};
   out["launch_us"] = short_of(c.launch_ns * 1e-3);
+  out["kernels"] = c.eager ? "eager" : "fused";
   out["inside_node"] = to_json(c.inside);
   out["between_nodes"] = to_json(c.between);
   out["contention"] = c.contention;

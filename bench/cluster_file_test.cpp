@@ -41,6 +41,8 @@ TEST(ClusterFile, units_are_those_of_the_keys) {
   EXPECT_EQ(c.between.bytes_per_ns, 25);  // as inside
   EXPECT_EQ(c.launch_ns, 0);
   EXPECT_EQ(c.contention, 1);
+  EXPECT_FALSE(c.eager);
+  EXPECT_TRUE(c.attention_flops_per_ns.empty());  // as any other product
 }
 
 TEST(ClusterFile, what_is_written_is_read_again) {
@@ -48,20 +50,24 @@ TEST(ClusterFile, what_is_written_is_read_again) {
   c.ops["adamw/f32"] = {500, 0, 0.0125};
   c.ops["matmul_nn/f32"] = {0, 0.004, 0};
   c.verbs[Verb::reduce_scatter] = {17, 2000};
+  c.eager = true, c.attention_flops_per_ns[DType::bf16] = 30e3;
   const Cluster again = read_cluster(to_json(c).dump(), "again");
   EXPECT_EQ(to_json(again).dump(), to_json(c).dump());
   EXPECT_DOUBLE_EQ(again.ops.at("adamw/f32").ns_per_byte, 0.0125);
   EXPECT_DOUBLE_EQ(again.ops.at("matmul_nn/f32").ns_per_flop, 0.004);
   EXPECT_DOUBLE_EQ(again.verbs.at(Verb::reduce_scatter).latency_ns, 2000);
+  EXPECT_TRUE(again.eager);
+  EXPECT_DOUBLE_EQ(again.attention_flops_per_ns.at(DType::bf16), 30e3);
 }
 
 TEST(ClusterFile, presets_have_a_source_for_every_figure) {
-  ASSERT_EQ(cluster_presets(), (std::vector<std::string>{"a100", "h100"}));
+  ASSERT_EQ(cluster_presets(), (std::vector<std::string>{"a100-40gb", "a100", "h100"}));
   for (const std::string& preset : cluster_presets()) {
     const Cluster c = cluster_of("--cluster", preset);
     EXPECT_EQ(c.name, preset);
-    for (const char* figure : {"gpus_per_node", "memory_bytes", "matrix_tflops", "memory_gb_per_s",
-                               "launch_us", "inside_node", "between_nodes", "contention"})
+    for (const char* figure :
+         {"gpus_per_node", "memory_bytes", "matrix_tflops", "memory_gb_per_s", "launch_us",
+          "kernels", "inside_node", "between_nodes", "contention"})
       EXPECT_FALSE(c.sources.at(figure).empty()) << preset << " " << figure;
     // Data sheets: what is achieved is less than the peak.
     EXPECT_LT(c.achieved_flops_per_ns.at(DType::bf16), c.peak_flops_per_ns.at(DType::bf16));
@@ -84,6 +90,10 @@ TEST(ClusterFile, says_what_is_wrong) {
             "c.json: matrix_tflops is empty, but must hold one type.");
   EXPECT_EQ(refused(with("/matrix_tflops/fp8", json{{"peak", 1}})),
             "c.json: matrix_tflops.fp8 is no type of products; known are f32, bf16, f16.");
+  EXPECT_EQ(refused(with("/kernels", "lazy")),
+            "c.json: kernels is \"lazy\", but must be eager or fused.");
+  EXPECT_EQ(refused(with("/matrix_tflops/bf16/attention", 0)),
+            "c.json: matrix_tflops.bf16.attention is 0, but must be a number above 0.");
   EXPECT_EQ(refused(with("/verbs/gossip", json{{"gb_per_s", 1}, {"latency_us", 1}})),
             "c.json: verbs.gossip is no verb; known are all_reduce, reduce_scatter, all_gather.");
   json without = small();
@@ -97,8 +107,8 @@ TEST(ClusterFile, a_name_that_is_neither_preset_nor_file) {
     FAIL();
   } catch (const InputError& e) {
     EXPECT_EQ(std::string(e.what()),
-              "--cluster \"h10\" is no preset and no file: presets are a100, h100; a file's name "
-              "has a dot or a /; did you mean h100?");
+              "--cluster \"h10\" is no preset and no file: presets are a100-40gb, a100, h100; a "
+              "file's name has a dot or a /; did you mean h100?");
   }
 }
 

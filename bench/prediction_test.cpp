@@ -9,6 +9,7 @@
 #include "bench/suite.hpp"
 #include "bench/test_support.hpp"
 #include "bench/text.hpp"
+#include "impl/dry_run.hpp"
 
 namespace shardmark {
 namespace {
@@ -120,6 +121,32 @@ TEST(Prediction, HasABoundWhereBucketsAreMany) {
   EXPECT_EQ(p.peak_bytes, sum);
   EXPECT_GE(p.peak_bytes, neox_in("0.0002").peak_bytes);
   EXPECT_NE(predict_text({p}).find("≤"), std::string::npos);
+}
+
+// What the ops of a model, or of its outline, multiply: by the rate at which they do.
+std::map<bool, double> operations(const Training& t, const Architecture* outline) {
+  std::map<bool, double> of_attention;
+  DryAsked asked{.steps = 1, .check_order = false, .outline = outline};
+  asked.clock.ns = [&](const Op& op) {
+    const bool attention = name(op).substr(0, 9) == "attention";
+    of_attention[attention] += flops(op);
+    return 1;
+  };
+  dry_run(t, asked);
+  return of_attention;
+}
+
+TEST(Prediction, AnOutlineMultipliesAsItsModelDoes) {
+  const Prediction p = predict(predicted_cells_of({{"--model", {tiny}},
+                                                   {"--strategy", {"zero3"}},
+                                                   {"--sequence", {"64"}},
+                                                   {"--batch", {"2"}}}))
+                           .at(0);
+  const Training t = training_of(p.cell, {});
+  const std::map<bool, double> model = operations(t, nullptr);
+  EXPECT_EQ(operations(t, &p.model->architecture), model);
+  // Two layers, six products of 2 x 64 x 64 x 8 a sequence, half of them masked, two sequences.
+  EXPECT_EQ(model.at(true), 2 * 6 * 64 * 64 * 8 * 2);
 }
 
 TEST(Prediction, WhatIsWrongIsOneSentence) {

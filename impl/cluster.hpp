@@ -1,8 +1,8 @@
 #pragma once
-// What does work cost on machines that are not here? Compute op by op, by roofline or by what was
-// measured; collectives by latency and bandwidth (Hockney 1994), the better of a flat ring, a ring
-// of rings over nodes and, for an all-reduce, a tree (Thakur, Rabenseifner and Gropp 2005,
-// sections 3 and 4).
+// What does work cost on machines that are not here? Compute op by op, by its products and its
+// bytes, whose rates are stated or measured; collectives by latency and bandwidth (Hockney 1994),
+// the better of a flat ring, a ring of rings over nodes and, for an all-reduce, a tree (Thakur,
+// Rabenseifner and Gropp 2005, sections 3 and 4).
 #include <map>
 #include <string>
 
@@ -26,12 +26,15 @@ struct Cluster {
   double memory_bytes = 0;  // of one GPU
   // Of matrix products, by their type; a TFLOP/s is 1000.
   std::map<DType, double> peak_flops_per_ns, achieved_flops_per_ns;
+  // Of the products inside of attention, which wait for a softmax; without one, as of any other.
+  std::map<DType, double> attention_flops_per_ns;
   double peak_memory_bytes_per_ns = 0, memory_bytes_per_ns = 0;  // read and written together
   double launch_ns = 0;                                          // before each op
-  Lane inside, between;                                          // a node's GPUs, nodes
+  bool eager = false;    // each step of an op is a kernel of its own: eager_bytes()
+  Lane inside, between;  // a node's GPUs, nodes
   // Compute takes so many times as long while a collective runs beside it.
   double contention = 1;
-  std::map<std::string, OpCost> ops;  // measured, by kind_of(); the roofline for all others
+  std::map<std::string, OpCost> ops;  // measured, by kind_of(); all others by the rates above
   std::map<Verb, Lane> verbs;         // measured inside a node: a call, and bytes of volume
   std::map<std::string, std::string> sources;  // by figure
 };

@@ -64,25 +64,36 @@ TEST(Cluster, one_rank_sends_nothing) {
   EXPECT_EQ(collective_cost(two_levels(), Verb::all_reduce, 1e9, 1).ns(), 0);
 }
 
-TEST(Cluster, a_roofline_is_its_lower_side) {
+TEST(Cluster, products_and_bytes_of_an_op_add_up) {
   Matmul o;
-  o.m = o.n = o.k = 1024;
-  o.a = o.b = on(DType::bf16, 1024 * 1024), o.c = on(DType::bf16, 1024 * 1024);
-  // 2^31 operations at 500 a nanosecond.
-  const Cost product = cost_of(two_levels(), o, 1);
-  EXPECT_DOUBLE_EQ(product.matrix_ns, 4'294'967.296);
-  EXPECT_EQ(product.memory_ns, 0);
+  o.m = 4, o.n = 6, o.k = 5;
+  o.a = on(DType::bf16, 20), o.b = on(DType::bf16, 30), o.c = on(DType::bf16, 24);
+  Cluster c = two_levels();
+  c.memory_bytes_per_ns = 10;
+  // 240 operations at 500 a nanosecond, 74 elements of 2 bytes.
+  const Cost product = cost_of(c, o, 1);
+  EXPECT_DOUBLE_EQ(product.matrix_ns, 0.48);
+  EXPECT_DOUBLE_EQ(product.memory_ns, 14.8);
   EXPECT_EQ(product.launch_ns, 1000);
-  // One row: 2 * 1024 * 1024 operations, but 2 * (1024 * 1024 + 2 * 1024) bytes.
-  o.m = 1;
-  o.a = on(DType::bf16, 1024), o.c = on(DType::bf16, 1024);
-  Cluster slow = two_levels();
-  slow.memory_bytes_per_ns = 2;
-  EXPECT_DOUBLE_EQ(cost_of(slow, o, 1).memory_ns, 1024 * 1024 + 2 * 1024);
-  EXPECT_EQ(cost_of(slow, o, 1).matrix_ns, 0);
+  // A residual of 24 is read; by kernels of its own the sum writes the product and reads it again.
+  o.residual = on(DType::bf16, 24);
+  EXPECT_DOUBLE_EQ(cost_of(c, o, 1).memory_ns, 14.8 + 4.8);
+  c.eager = true;
+  EXPECT_DOUBLE_EQ(cost_of(c, o, 1).memory_ns, 14.8 + 4.8 + 9.6);
 }
 
-TEST(Cluster, measured_costs_stand_in_front_of_the_roofline) {
+// Two products of 2 x 8 x 8 x 3 operations a sequence, half of them masked.
+TEST(Cluster, attention_has_a_rate_of_its_own) {
+  Attention attention;
+  attention.batch = 2, attention.sequence = 8, attention.heads = 1, attention.head_dim = 3;
+  attention.qkv = on(DType::bf16, 16 * 9), attention.out = on(DType::bf16, 16 * 3);
+  Cluster c = two_levels();
+  EXPECT_DOUBLE_EQ(cost_of(c, attention, 1).matrix_ns, 768 / 500.0);
+  c.attention_flops_per_ns[DType::bf16] = 50;
+  EXPECT_DOUBLE_EQ(cost_of(c, attention, 1).matrix_ns, 768 / 50.0);
+}
+
+TEST(Cluster, measured_costs_stand_in_front_of_the_rates) {
   Cluster c = two_levels();
   const Op clear = Clear{on(DType::f32, 1000)};
   c.ops["clear/f32"] = {50, 0, 0.25};

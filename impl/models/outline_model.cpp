@@ -1,5 +1,6 @@
 #include "impl/models/outline_model.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace shardmark {
@@ -18,7 +19,19 @@ class OutlineModel final : public Model {
     Product all = p;
     all.m = std::max<std::size_t>(
         1, static_cast<std::size_t>(std::llround(static_cast<double>(p.m) * p.times)));
-    queue_.run(all.shape(type_));
+    if (p.attention)
+      queue_.run(tiles_of(all));
+    else
+      queue_.run(all.shape(type_));
+  }
+
+  // An attention of as many operations: its two products over sequences of one are 2 batch heads
+  // head_dim. Of a tile only the narrow sides move through memory, the square one never does.
+  Attention tiles_of(const Product& p) const {
+    Attention o;
+    o.qkv = o.out = nowhere(p.m * std::min(p.n, p.k), type_);
+    o.batch = p.m, o.sequence = 1, o.heads = o.kv_heads = p.n, o.head_dim = p.k;
+    return o;
   }
 
   // What is kept for backward is written by forward and read by backward, once each.
