@@ -91,12 +91,27 @@ TEST(ImportFaults, SaysWhatContradictsItself) {
         Wrong{R"("zero_optimization": {"stage": 2, "reduce_bucket_size": 1.5})",
               "\"zero_optimization.reduce_bucket_size\" is 1.5, but must be a whole number, which "
               "a fraction is not"},
+        Wrong{R"("zero_optimization": {"stage": 1.5})",
+              "\"zero_optimization.stage\" is 1.5, but must be a whole number, which a fraction is "
+              "not"},
+        Wrong{R"("train_batch_size": "64.5")",
+              "\"train_batch_size\" is \"64.5\", but must be a whole number, which a fraction is "
+              "not"},
+        Wrong{R"("train_batch_size": 64, "gradient_accumulation_steps": 0.5)",
+              "\"gradient_accumulation_steps\" is 0.5, but must be a whole number, which a "
+              "fraction is not"},
         Wrong{R"("zero_optimization": {"stage": 2, "reduce_bucket_size": "many"})",
               "\"zero_optimization.reduce_bucket_size\" is \"many\", but must be a whole number "
               "from 0 to 1000000000000"},
         Wrong{R"("zero_optimization": {"stage": 2}, "offload_optimizer": {"device": "cpu"})",
               "\"offload_optimizer\" is an object, but belongs inside \"zero_optimization\": here "
               "DeepSpeed passes it over"},
+        Wrong{R"("zero_optimization": {"stage": 2}, "optimizer": {"offload_optimizer": {}})",
+              "\"optimizer.offload_optimizer\" is an object, but belongs inside "
+              "\"zero_optimization\": here DeepSpeed passes it over"},
+        Wrong{R"("zero_optimization": {"stage": 3, "offload_param": {"cpu_offload": true}})",
+              "\"zero_optimization.offload_param.cpu_offload\" is true, but belongs inside "
+              "\"zero_optimization\": here DeepSpeed passes it over"},
         Wrong{R"("zero_optimization": {"stage": 2, "offload_param": {"device": "cpu"}})",
               "\"zero_optimization.offload_param.device\" is \"cpu\", but needs stage 3 at least, "
               "not 2"},
@@ -166,6 +181,16 @@ TEST(ImportFaults, SaysWhatAcceleratesConfigContradicts) {
                  "offload_param_device: cpu}\n"),
             "c.yaml: \"deepspeed_config.offload_param_device\" is \"cpu\", but needs stage 3 at "
             "least, not 2");
+  EXPECT_EQ(yaml("distributed_type: DEEPSPEED\noffload_optimizer_device: cpu\n"),
+            "c.yaml: \"offload_optimizer_device\" is \"cpu\", but belongs inside "
+            "\"deepspeed_config\"");
+  EXPECT_EQ(yaml("distributed_type: FSDP\nfsdp_offload_params: true\n"),
+            "c.yaml: \"fsdp_offload_params\" is true, but belongs inside \"fsdp_config\"");
+  EXPECT_EQ(yaml("distributed_type: FSDP\nnum_processes: 2.5\n"),
+            "c.yaml: \"num_processes\" is 2.5, but must be a whole number, which a fraction is "
+            "not");
+  EXPECT_EQ(yaml("distributed_type: MULTI_GPU\nnum_processes: 8\n", ranks(4)),
+            "c.yaml: \"num_processes\" is 8, but --ranks says 4");
   ImportFacts facts;
   facts.precision = "fp16";
   EXPECT_EQ(yaml("distributed_type: FSDP\nmixed_precision: bf16\n", facts),
