@@ -9,7 +9,7 @@ namespace shardmark {
 
 struct PredictArguments {
   TypedCell cell;
-  std::string format;
+  std::string format, strategy_config, memory, estimators;  // as typed; empty: not given
 };
 
 CLI::App* add_predict(CLI::App&, PredictArguments&);
