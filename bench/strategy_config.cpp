@@ -145,9 +145,9 @@ std::string listed(const Lines& lines, bool why) {
 }
 
 // Short: `shardmark import` says it key by key.
-std::vector<std::string> summary(const Imported& i, const Given& typed, const std::string& file,
-                                 const std::vector<std::string>& taken) {
-  Given own = i.given;
+std::vector<std::string> summary(const Imported& i, const Given& merged, const Given& typed,
+                                 const std::string& file, const std::vector<std::string>& taken) {
+  Given own = merged;
   for (const auto& [flag, values] : typed) own.erase(flag);
   std::vector<std::string> all = {
       fmt::format("{} ({}) sets{}", file, i.kind, run_line(own).substr(run_line({}).size()))};
@@ -158,8 +158,12 @@ std::vector<std::string> summary(const Imported& i, const Given& typed, const st
     all.push_back(fmt::format("{}: left open: {}", file, listed(i.left_open, false)));
   if (!i.unsupported.empty())
     all.push_back(fmt::format("{}: unsupported: {}", file, listed(i.unsupported, true)));
+  constexpr std::size_t few = 6;
   if (!i.ignored.empty())
-    all.push_back(fmt::format("{}: ignored: {}", file, listed(i.ignored, false)));
+    all.push_back(fmt::format(
+        "{}: ignored: {}", file,
+        i.ignored.size() > few ? fmt::format("{} keys that change nothing here", i.ignored.size())
+                               : listed(i.ignored, false)));
   all.push_back(fmt::format(
       "{0}: key by key, and what the framework itself does otherwise: shardmark import {0}", file));
   return all;
@@ -179,7 +183,7 @@ std::vector<Given> with_strategy_config(const std::string& file, const Given& ty
     const Imported i = read_with_defaults(text, file, facts.of(line), taken);
     all.push_back(merged(i, line, file, without));
     if (!notes) continue;
-    for (const std::string& note : summary(i, line, file, taken))
+    for (const std::string& note : summary(i, all.back(), line, file, taken))
       if (!is_one_of(*notes, note)) notes->push_back(note);
   }
   return all;
