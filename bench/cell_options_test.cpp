@@ -187,6 +187,19 @@ TEST(cell_options, a_config_becomes_a_form_under_its_name) {
   EXPECT_EQ(refusal({{"--model", file}, {"--sequence", "64"}}), "");
 }
 
+// Both cells are of one file, which is said once.
+TEST(cell_options, a_default_of_a_config_is_said_once) {
+  const testing::Folder folder;
+  const std::string file = folder / "small.json";
+  testing::write(file, R"({"model_type": "mistral", "hidden_size": 64, "num_hidden_layers": 1,
+      "num_attention_heads": 16, "intermediate_size": 6, "vocab_size": 300, "sliding_window": 8,
+      "max_position_embeddings": 16, "tie_word_embeddings": false})");
+  std::vector<std::string> notes;
+  cells_of({{"--model", {file}}, {"--strategy", {"ddp,zero1"}}}, {}, &notes);
+  EXPECT_EQ(notes, std::vector<std::string>{
+                       file + ": \"num_key_value_heads\" is absent: 8, as MistralConfig has it."});
+}
+
 TEST(cell_options, a_vocabulary_is_a_configs) {
   EXPECT_EQ(refusal({{"--vocab", "bytes"}, {"--model", "gpt-nano"}}),
             "--vocab bytes is for --model FILE.json; --model gpt-nano says its own vocabulary.");

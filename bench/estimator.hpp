@@ -1,11 +1,9 @@
 #pragma once
-// What do DeepSpeed's own memory estimators say, and which of their terms differ from the bytes
-// that are claimed here? The functions of deepspeed/runtime/zero/stage_1_and_2.py and stage3.py
+// What do DeepSpeed's own memory estimators say? The functions of
+// deepspeed/runtime/zero/stage_1_and_2.py and stage3.py
 // (estimate_zero2_model_states_mem_needs and estimate_zero3_..., DeepSpeed 0.18), which print GiB
 // and call them GB. The documentation still shows an older figure for stage 2, 4P + 16P/N.
 #include <cstdint>
-#include <string>
-#include <vector>
 
 namespace shardmark {
 
@@ -28,21 +26,5 @@ struct DeepSpeedEstimate {
 DeepSpeedEstimate deepspeed_zero2(double parameters, const EstimatedNodes&, const Offloading& = {});
 DeepSpeedEstimate deepspeed_zero3(double parameters, double largest_layer, const EstimatedNodes&,
                                   const Offloading& = {});
-
-// Bytes of one rank as they are claimed here: textbook or exact, as who asks has them.
-struct ClaimedStates {
-  double parameter = 0, gradient = 0, master = 0, moments = 0;
-};
-ClaimedStates textbook_states(int stage, double parameters, std::int64_t ranks);  // 2-byte types
-
-struct EstimatorTerm {
-  std::string what, formula;  // of DeepSpeed's term
-  double deepspeed_bytes = 0, our_bytes = 0;
-  std::string why;  // they differ; empty: they need not
-};
-// stage: 2 or 3, nothing offloaded; ours are added up in the last term.
-std::vector<EstimatorTerm> estimator_terms(int stage, double parameters, double largest_layer,
-                                           std::int64_t ranks, const ClaimedStates& ours);
-std::string estimator_text(const std::vector<EstimatorTerm>&);
 
 }  // namespace shardmark

@@ -63,7 +63,7 @@ void count(const Architecture& a, ImportFacts& facts) {
 ImportFacts facts_of_model(const std::string& model) {
   ImportFacts facts;
   if (is_config(model)) {
-    const std::string text = read_whole_file("--model", model);
+    const std::string text = read_config("--model", model);
     count(read_model_config(text, model, 1, 1).architecture, facts);
     facts.hidden_size = width_of(json_object(text, model, "a config.json"));
     return facts;

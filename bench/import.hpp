@@ -17,6 +17,8 @@ inline constexpr const char* assumed_accelerate = "1.10";
 
 struct Imported {
   Given given;
+  // By flag the key that says it in so many words: neither by silence nor by "auto".
+  std::map<std::string, std::string> said;
   struct Line {
     std::string key, value, became;  // "zero_optimization.stage", "2", "--strategy zero2"
     bool operator==(const Line&) const = default;
@@ -36,6 +38,10 @@ struct ImportFacts {
   std::optional<std::size_t> hidden_size, parameters, unit;
   std::optional<std::int64_t> ranks;
   std::optional<std::string> precision;  // fp32, bf16 or fp16: what "auto" is
+  // Where the file leaves them out: of a rank and micro-step, micro-steps, and the type that
+  // gradients travel in.
+  std::optional<std::int64_t> batch, accumulate;
+  std::optional<std::string> wire;
   // Reads a file that the config names; without it such a config is refused.
   std::function<std::string(const std::string& file)> read;
 };

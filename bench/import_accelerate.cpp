@@ -90,10 +90,11 @@ std::optional<std::int64_t> ranks_of(ImportKeys& root, const ImportFacts& facts,
   const auto processes = root.whole("num_processes", 1, most_ranks);
   p = parallelism(root, facts, processes);
   if (!processes) return facts.ranks ? facts.ranks : p.ranks;
-  if (facts.ranks && *facts.ranks != *p.ranks) {
-    root.ignore("num_processes", fmt::format("--ranks says {}", *facts.ranks));
-    return facts.ranks;
-  }
+  if (facts.ranks && *facts.ranks != *p.ranks)
+    root.refuse(
+        "num_processes",
+        (*p.ranks == *processes ? "" : fmt::format("{} are data-parallel, and ", *p.ranks)) +
+            fmt::format("--ranks says {}", *facts.ranks));
   root.map("num_processes", "--ranks", fmt::to_string(*p.ranks),
            *p.ranks == *processes ? "" : "the data-parallel ones");
   return p.ranks;
@@ -176,6 +177,11 @@ void deepspeed(ImportKeys& root, ImportFacts facts) {
             : "(absent)";
     ImportKeys inner(made, root.file(), to, &names);
     import_deepspeed(inner, facts);
+    // What Accelerate fills in, the file does not say.
+    const std::string below = "deepspeed_config.";
+    std::erase_if(to.said, [&](const auto& s) {
+      return s.second.starts_with(below) && !keys.has(s.second.substr(below.size()));
+    });
     for (auto* lines : {&to.mapped, &to.ignored})
       for (Imported::Line& l : *lines)
         if (l.key == "mixed_precision") l.value = said;
@@ -208,9 +214,19 @@ void plain(ImportKeys& root, const std::string& type, const std::optional<std::s
         *precision));
 }
 
+void refuse_misplaced(const ImportKeys& root) {
+  for (const std::string& key : root.unspoken()) {
+    if (key.starts_with("fsdp_") && key != "fsdp_config")
+      root.refuse(key, "belongs inside \"fsdp_config\"");
+    if (key == "zero_stage" || key.starts_with("offload_"))
+      root.refuse(key, "belongs inside \"deepspeed_config\"");
+  }
+}
+
 }  // namespace
 
 void import_accelerate(ImportKeys& root, const ImportFacts& given) {
+  refuse_misplaced(root);
   const std::string type =
       root.word("distributed_type",
                 {"no", "multi_gpu", "multi_cpu", "multi_xpu", "multi_npu", "multi_mlu",

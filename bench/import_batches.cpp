@@ -13,10 +13,12 @@ constexpr const char* micro_key = "train_micro_batch_size_per_gpu";
 constexpr const char* steps_key = "gradient_accumulation_steps";
 using Size = std::optional<std::int64_t>;
 
-Size size_of_key(ImportKeys& root, const char* key, std::int64_t most, const char* who) {
-  if (!root.is_auto(key)) return root.whole(key, 1, most);
-  root.leave_open(key, who);
-  return {};
+// given: what it is where the file does not say it.
+Size size_of_key(ImportKeys& root, const char* key, std::int64_t most, const Size& given,
+                 const char* who) {
+  if (!root.is_auto(key)) return root.has(key) ? root.whole(key, 1, most) : given;
+  if (!given) root.leave_open(key, who);
+  return given;
 }
 
 // The quotient that must be whole.
@@ -61,12 +63,12 @@ void split_whole(ImportKeys& root, std::int64_t whole, const Size& steps, const 
 std::optional<std::int64_t> import_batches(ImportKeys& root, const ImportFacts& facts) {
   const Size& ranks = facts.ranks;
   const Size whole =
-      size_of_key(root, whole_key, 1'000'000'000, "follows from the others and the ranks");
-  const Size micro = size_of_key(root, micro_key, 1'000'000,
+      size_of_key(root, whole_key, 1'000'000'000, {}, "follows from the others and the ranks");
+  const Size micro = size_of_key(root, micro_key, 1'000'000, facts.batch,
                                  "per_device_train_batch_size of the Trainer; give --batch");
-  const bool open_steps = root.is_auto(steps_key);
-  Size steps = size_of_key(root, steps_key, 10'000,
+  Size steps = size_of_key(root, steps_key, 10'000, facts.accumulate,
                            "gradient_accumulation_steps of the Trainer; give --accumulate");
+  const bool open_steps = root.is_auto(steps_key) && !steps;
   if (micro) root.map(micro_key, "--batch", fmt::to_string(*micro));
   if (whole && micro && !steps && !open_steps) {
     // As DeepSpeed does: the micro-steps follow.

@@ -84,9 +84,7 @@ ImportFacts facts_of(const ImportArguments& a) {
                                    a.precision, suggestion(a.precision, {"fp32", "bf16", "fp16"})));
     facts.precision = a.precision;
   }
-  facts.read = [](const std::string& file) {
-    return read_whole_file("deepspeed_config_file", file);
-  };
+  facts.read = [](const std::string& file) { return read_config("deepspeed_config_file", file); };
   return facts;
 }
 
@@ -120,7 +118,7 @@ int import_command(const ImportArguments& a) {
   if (format != "text" && format != "json")
     throw InputError(fmt::format("--format is \"{}\", but must be text, json{}", format,
                                  suggestion(format, {"text", "json"})));
-  Imported imported = import_strategy(read_whole_file("FILE", a.file), a.file, facts_of(a));
+  Imported imported = import_strategy(read_config("FILE", a.file), a.file, facts_of(a));
   if (!a.model.empty()) imported.given["--model"] = {a.model};
   fmt::print(
       "{}",

@@ -115,13 +115,38 @@ void other_engines(ImportKeys& root) {
   types.ignore_rest({}, "");
 }
 
-}  // namespace
+// Where DeepSpeed passes them over in silence: anywhere but in "zero_optimization".
+void refuse_offload_inside(const nlohmann::json& object, const std::string& path,
+                           const ImportKeys& root) {
+  static const std::vector<std::string> keys = {"offload_optimizer", "offload_param", "cpu_offload",
+                                                "cpu_offload_params", "cpu_offload_param"};
+  for (const auto& [key, value] : object.items()) {
+    if (!value.is_null() && std::find(keys.begin(), keys.end(), key) != keys.end())
+      ImportKeys(object, root.file(), root.imported(), nullptr, path)
+          .refuse(key, "belongs inside \"zero_optimization\": here DeepSpeed passes it over");
+    if (value.is_object()) refuse_offload_inside(value, path + key + ".", root);
+  }
+}
 
-void import_deepspeed(ImportKeys& root, const ImportFacts& facts) {
-  for (const std::string& key : root.unspoken())
+void refuse_misplaced(const ImportKeys& root) {
+  for (const std::string& key : root.unspoken()) {
     if (const auto& inside = zero_keys();
         std::find(inside.begin(), inside.end(), key) != inside.end())
       root.refuse(key, "belongs inside \"zero_optimization\": here DeepSpeed passes it over");
+    const nlohmann::json& value = *root.find(key);
+    if (!value.is_object()) continue;
+    if (key != "zero_optimization")
+      refuse_offload_inside(value, key + ".", root);
+    else
+      for (const auto& [inner, below] : value.items())
+        if (below.is_object()) refuse_offload_inside(below, key + "." + inner + ".", root);
+  }
+}
+
+}  // namespace
+
+void import_deepspeed(ImportKeys& root, const ImportFacts& facts) {
+  refuse_misplaced(root);
   const ImportTypes types = import_types(root, facts);
   const ZeroPlan plan = import_zero(root, facts, types);
   const auto steps = import_batches(root, facts);

@@ -1,5 +1,6 @@
-// Does importing a strategy config survive any bytes? A target of libFuzzer (SHARDMARK_FUZZ): the
-// first byte says whether they are JSON or YAML, and whether there are facts of a model.
+// Does importing a strategy config survive any bytes, and is what is taken a line of flags? A fuzz
+// target (SHARDMARK_FUZZ). The first byte says what the others are: 0 JSON, 1 YAML, 2 and 3 the
+// same with facts of a model.
 #include "bench/import.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -11,6 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
     const Imported i = import_strategy(text, data[0] & 1 ? "c.yaml" : "c.json", facts);
     (void)run_line(i.given);
+    (void)predicted_cells_of(i.given);
   } catch (const InputError&) {
   }
   return 0;

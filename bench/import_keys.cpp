@@ -157,6 +157,10 @@ void ImportKeys::line(std::vector<Imported::Line>& lines, const std::string& key
 void ImportKeys::map(const std::string& key, const std::string& flag, const std::string& value,
                      const std::string& why) {
   to_->given[flag] = {value};
+  if (has(key) && !is_auto(key))
+    to_->said[flag] = shown(key);
+  else
+    to_->said.erase(flag);
   say_mapped(key, flag + " " + value + (why.empty() ? "" : ": " + why));
 }
 

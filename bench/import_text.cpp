@@ -21,7 +21,7 @@ using nlohmann::json;
 namespace {
 
 constexpr const char* kind = "a strategy config";
-constexpr std::size_t most_bytes = 1 << 20, most_values = 10'000;
+constexpr std::size_t most_bytes = 1 << 18, most_values = 10'000;
 
 // Blanks in place of comments and of commas before a closing bracket: what is left is plain JSON,
 // and every byte of it stands where it stood.
@@ -106,6 +106,11 @@ json value_of(const std::string& word) {
   return word;
 }
 
+[[noreturn]] void refuse_many(const std::string& file) {
+  throw InputError(
+      fmt::format("{} has more than {} values, but {} is short", file, most_values, kind));
+}
+
 class Tree {
  public:
   explicit Tree(const std::string& file) : file_(file) {}
@@ -115,9 +120,7 @@ class Tree {
       throw InputError(fmt::format("{} is nested deeper than {} levels, but {} is flat", file_,
                                    most_levels, kind));
     // What stands once and is named many times could become more than any memory holds.
-    if (++values_ > most_values)
-      throw InputError(
-          fmt::format("{} has more than {} values, but {} is short", file_, most_values, kind));
+    if (++values_ > most_values) refuse_many(file_);
     if (node.IsMap()) return map(node, level);
     if (node.IsSequence()) {
       json list = json::array();
@@ -193,6 +196,19 @@ json yaml_object(const std::string& text, const std::string& file) {
   return all;
 }
 
+std::size_t values_in(const json& tree) {
+  std::size_t count = 1;
+  if (tree.is_structured())
+    for (const json& value : tree) count += values_in(value);
+  return count;
+}
+
+json plain_json_object(const std::string& text, const std::string& file) {
+  json all = json_object(Plain(text, file).text(), file, kind);
+  if (values_in(all) > most_values) refuse_many(file);
+  return all;
+}
+
 bool is_json(const std::string& text, const std::string& file) {
   if (file.ends_with(".json") || file.ends_with(".hjson")) return true;
   if (file.ends_with(".yaml") || file.ends_with(".yml")) return false;
@@ -212,8 +228,7 @@ json strategy_tree(const std::string& text, const std::string& file) {
   if (text.find_first_not_of(" \t\r\n") == std::string::npos)
     throw InputError(
         fmt::format("{} is empty (line 1, column 1), but {} has keys with values", file, kind));
-  return is_json(text, file) ? json_object(Plain(text, file).text(), file, kind)
-                             : yaml_object(text, file);
+  return is_json(text, file) ? plain_json_object(text, file) : yaml_object(text, file);
 }
 
 }  // namespace shardmark

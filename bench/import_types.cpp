@@ -66,10 +66,11 @@ void low_states(ImportKeys& bf16) {
   bf16.ignore_rest(bf16_keys, "changes no byte and no call");
 }
 
-std::string wire_of(ImportKeys& root, const std::string& precision) {
+std::string wire_of(ImportKeys& root, const std::string& precision, const ImportFacts& facts) {
   const auto asked = root.word("communication_data_type", {"fp16", "bf16", "fp32"});
   Cell cell;
-  cell.precision = precision, cell.reduce_dtype = asked.value_or(precision);
+  cell.precision = precision;
+  cell.reduce_dtype = asked ? *asked : facts.wire.value_or(precision);
   if (const std::string why = wire_misfit(cell); !why.empty()) {
     root.lack("communication_data_type", why);
     cell.reduce_dtype = precision;
@@ -112,7 +113,7 @@ ImportTypes import_types(ImportKeys& root, const ImportFacts& facts) {
     fp16.ignore_rest(fp16_keys, "fp16 is off");
   low_states(bf16);
   if (types.precision) {
-    types.wire = wire_of(root, *types.precision);
+    types.wire = wire_of(root, *types.precision, facts);
   } else if (root.word("communication_data_type", {"fp16", "bf16", "fp32"})) {
     root.leave_open("communication_data_type", "follows the --precision; give --reduce-dtype");
   }

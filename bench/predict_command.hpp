@@ -9,7 +9,7 @@ namespace shardmark {
 
 struct PredictArguments {
   TypedCell cell;
-  std::string format, cluster;
+  std::string format, strategy_config, memory, cluster, estimators;  // as typed; empty: not given
 };
 
 CLI::App* add_predict(CLI::App&, PredictArguments&);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "bench/memory_fit.hpp"
 #include "bench/record.hpp"
 #include "bench/text.hpp"
 #include "bench/units.hpp"
@@ -81,7 +82,14 @@ std::string call_counts(const Prediction& p) {
   return grouped(static_cast<double>(calls));
 }
 
-std::string table(const Rows& rows) {
+// What a rank lacks, in place of the calls.
+std::string lack(const Prediction& p, double memory_bytes, const DecimalUnit& unit) {
+  const double over = over_bytes(p, memory_bytes);
+  if (over == 0) return "fits";
+  return (p.peak_exact ? "" : "≤") + two_decimals(over / unit.size);
+}
+
+std::string table(const Rows& rows, std::optional<double> memory) {
   double largest = 0, sent = 0;
   for (const Prediction* p : rows) {
     largest = std::max(largest, p->peak_bytes);
@@ -89,38 +97,45 @@ std::string table(const Rows& rows) {
   }
   // A unit in which the smaller ones still have digits.
   const DecimalUnit unit = unit_for(largest / 50, "B"), wire = unit_for(sent / 50, "B");
-  const auto held = [&](double bytes) { return readable(bytes / unit.size, 2); };
+  const auto held = [&](double bytes) { return two_decimals(bytes / unit.size); };
   Grid grid(1);
   grid.row({"", "", "weights", "grads", "optimizer", "states", "passing", "activ.", "work", "peak",
-            "sent", "calls"});
+            "sent", memory ? "lacking" : "calls"});
   grid.row({"strategy", "N", unit.name, unit.name, unit.name, unit.name, unit.name, unit.name,
-            unit.name, unit.name, wire.name, "a step"});
+            unit.name, unit.name, wire.name, memory ? unit.name : "a step"});
   for (const Prediction* p : rows)
     grid.row({p->cell.strategy, grouped(static_cast<double>(p->cell.ranks)),
               held(p->held_bytes(Tag::parameter)), held(p->held_bytes(Tag::gradient)),
               held(optimizer(*p)), held(p->model_state_bytes()), held(passing(*p)),
               held(p->held_bytes(Tag::activation)), held(p->held_bytes(Tag::workspace)),
               (p->peak_exact ? "" : "≤") + held(p->peak_bytes),
-              readable(p->volume_bytes() / wire.size, 2), call_counts(*p)});
+              two_decimals(p->volume_bytes() / wire.size),
+              memory ? lack(*p, *memory, unit) : call_counts(*p)});
   return grid.text();
 }
 
 std::string time_table(const Rows& rows) {
-  const auto ms = [](std::int64_t ns) { return readable(static_cast<double>(ns) * 1e-6, 2); };
+  std::int64_t longest = 0;
+  for (const Prediction* p : rows) longest = std::max(longest, p->time->step.step_ns);
+  const bool long_ones = longest >= 10'000'000'000;
+  const char* unit = long_ones ? "s" : "ms";
+  const auto in_unit = [&](std::int64_t ns) {
+    return two_decimals(static_cast<double>(ns) * (long_ones ? 1e-9 : 1e-6));
+  };
   Grid grid(1);
   grid.row({"", "", "step", "forward", "backward", "update", "exposed", "hidden", "tokens/s", "MFU",
             "what binds"});
-  grid.row({"strategy", "N", "ms", "ms", "ms", "ms", "ms", "ms", "all", "%", "share of step"});
+  grid.row({"strategy", "N", unit, unit, unit, unit, unit, unit, "all", "%", "share of step"});
   for (const Prediction* p : rows) {
     const PredictedTime& t = *p->time;
     const auto [what, share] = t.binds();
-    grid.row({p->cell.strategy, grouped(static_cast<double>(p->cell.ranks)), ms(t.step.step_ns),
-              ms(t.step.of(Phase::forward)),
-              ms(t.step.of(Phase::recompute) + t.step.of(Phase::backward)),
-              ms(t.step.of(Phase::clip) + t.step.of(Phase::update)), ms(t.step.exposed_ns),
-              ms(t.step.hidden_ns), grouped(std::round(t.tokens_per_s)),
-              t.mfu > 0 ? readable(t.mfu * 100, 1) : "–",
-              fmt::format("{} {}", what, percent(share))});
+    grid.row({p->cell.strategy, grouped(static_cast<double>(p->cell.ranks)),
+              in_unit(t.step.step_ns), in_unit(t.step.of(Phase::forward)),
+              in_unit(t.step.of(Phase::recompute) + t.step.of(Phase::backward)),
+              in_unit(t.step.of(Phase::clip) + t.step.of(Phase::update)),
+              in_unit(t.step.exposed_ns), in_unit(t.step.hidden_ns),
+              grouped(std::round(t.tokens_per_s)), t.mfu > 0 ? readable(t.mfu * 100, 1) : "–",
+              fmt::format("{} {}", what, percent(share, 0))});
   }
   return grid.text();
 }
@@ -152,8 +167,8 @@ std::string legend(const std::vector<Prediction>& all) {
 
 }  // namespace
 
-std::string predict_text(const std::vector<Prediction>& all,
-                         const std::optional<Cluster>& cluster) {
+std::string predict_text(const std::vector<Prediction>& all, const std::optional<Cluster>& cluster,
+                         std::optional<double> memory_bytes) {
   std::vector<std::pair<json, Rows>> groups;
   for (const Prediction& p : all) {
     const json key = shared_settings(p);
@@ -168,12 +183,19 @@ std::string predict_text(const std::vector<Prediction>& all,
   for (const auto& [key, rows] : groups) {
     const Prediction& first = *rows.front();
     text += wrapped(title(first), columns, "  ") + "\n";
-    text += wrapped(settings(first.cell), columns, "  ") + "\n\n" + table(rows) + "\n";
+    text +=
+        wrapped(settings(first.cell), columns, "  ") + "\n\n" + table(rows, memory_bytes) + "\n";
     if (cluster) text += time_table(rows) + "\n";
     for (const std::string& note : first.model->notes)
       text += wrapped("note: " + note, columns, "  ") + "\n";
     if (!first.model->notes.empty()) text += "\n";
   }
+  if (memory_bytes)
+    text +=
+        wrapped(memory_text(all, *memory_bytes) +
+                    " lacking: what the peak has more than that; the calls are in --format json.",
+                columns) +
+        "\n\n";
   return text + legend(all) + (cluster ? time_legend(*cluster) : "");
 }
 

@@ -50,8 +50,8 @@ PredictedTime ClusterClock::read(const DryReport& dry, double flops, double toke
   const auto share = [&out](const char* what, double of, double part, double whole) {
     if (part > 0) out.shares[what] = of * part / whole;
   };
-  share("matrix rate", busy, compute_.matrix_ns, compute_.ns());
-  share("memory bandwidth", busy, compute_.memory_ns, compute_.ns());
+  share("products", busy, compute_.matrix_ns, compute_.ns());
+  share("memory", busy, compute_.memory_ns, compute_.ns());
   share("launches", busy, compute_.launch_ns, compute_.ns());
   share("links in a node", exposed, collectives_.inside_ns, collectives_.ns());
   share("network", exposed, collectives_.between_ns, collectives_.ns());

@@ -36,7 +36,7 @@ class Models {
     const auto sequence = static_cast<std::size_t>(c.sequence);
     const auto batch = static_cast<std::size_t>(c.batch);
     if (is_config(c.model))
-      return read_model_config(read_whole_file("--model", c.model), c.model, sequence, batch);
+      return read_model_config(read_config("--model", c.model), c.model, sequence, batch);
     check_model(c);
     ModelConfig m;
     m.form = c.model;
@@ -149,6 +149,19 @@ json held_of(Held what, const Claims& c) {
   return out;
 }
 
+// The textbook cuts nothing into collectives: it has bytes and no number of calls.
+json called_of(Called what, const Traffic& t, const Claims& c) {
+  const auto textbook = c.textbook_calls.find(what);
+  const bool has = textbook != c.textbook_calls.end();
+  return {{"verb", name(what.first)},
+          {"dtype", name(what.second)},
+          {"calls", t.calls},
+          {"payload_bytes", t.payload},
+          {"volume_bytes", t.volume},
+          {"textbook_payload_bytes", has ? json(textbook->second.payload) : json()},
+          {"textbook_volume_bytes", has ? json(textbook->second.volume) : json()}};
+}
+
 }  // namespace
 
 double Prediction::held_bytes(Tag tag) const {
@@ -182,13 +195,10 @@ std::vector<Prediction> predict(const std::vector<Cell>& cells,
 json to_json(const Prediction& p) {
   const Claims& c = p.claims;
   json held = json::array(), called = json::array();
+  double textbook = 0;
+  for (const auto& [what, t] : c.textbook_calls) textbook += t.volume;
   for (const auto& [what, bytes] : c.exact) held.push_back(held_of(what, c));
-  for (const auto& [what, t] : c.exact_calls)
-    called.push_back({{"verb", name(what.first)},
-                      {"dtype", name(what.second)},
-                      {"calls", t.calls},
-                      {"payload_bytes", t.payload},
-                      {"volume_bytes", t.volume}});
+  for (const auto& [what, t] : c.exact_calls) called.push_back(called_of(what, t, c));
   return {{"time", p.time ? time_of(*p.time) : json()},
           {"cell", to_json(p.cell)},
           {"model",
@@ -205,6 +215,7 @@ json to_json(const Prediction& p) {
           {"peak_is", p.peak_exact ? "exact" : "an upper bound: the sum of all peaks"},
           {"called", called},
           {"volume_bytes", p.volume_bytes()},
+          {"textbook_volume_bytes", textbook},
           {"flops_per_step", p.flops_per_step},
           {"tokens_per_step", p.tokens_per_step}};
 }

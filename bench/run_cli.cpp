@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "bench/cli_options.hpp"
+#include "bench/strategy_config.hpp"
 
 namespace shardmark {
 
@@ -23,6 +24,7 @@ Examples:
   shardmark run --model gpt:layers=4,width=256,heads=8 --strategy all --overlap off,on
   shardmark run --model smollm/config.json --vocab bytes --strategy zero3 --persist-below 2000
   shardmark run --model gpt-micro --precision fp32,bf16 --recompute none,unit
+  shardmark run --model gpt-micro --strategy-config ds_config.json --ranks 4
   shardmark run --strategy zero3 --rounds 1       one cell: explains where its bytes are
   shardmark run --strategy all --link none,1gbit,10gbit,50us    emulated wires, no root needed
   shardmark run --comm mpi --strategy ddp,zero3 --ranks 2,4     processes, started by mpirun
@@ -50,6 +52,7 @@ CLI::App* add_run(CLI::App& app, RunTyped& p) {
         ->multi_option_policy(CLI::MultiOptionPolicy::Join);
   };
   add_cell_flags(*run, p.cell);
+  add("--strategy-config", p.run.strategy_config, "FILE", strategy_config_help);
   add("--suite", p.run.suite, "FILE|NAME",
       "a suite's file, or one that the program carries [default]");
   add("--rounds", p.run.rounds, "N", "times that every cell runs [5, or the suite's]");
@@ -75,8 +78,9 @@ void take_run_flags(const CLI::App& run, RunTyped& p) {
 }
 
 std::vector<std::string> run_flag_names() {
-  std::vector<std::string> names = {"--suite",  "--rounds", "--order-seed", "--out",
-                                    "--resume", "--trace",  "--explain",    "--help"};
+  std::vector<std::string> names = {"--suite",   "--rounds",          "--order-seed",
+                                    "--out",     "--resume",          "--trace",
+                                    "--explain", "--strategy-config", "--help"};
   for (const std::string& name : cell_flag_names()) names.push_back(name);
   return names;
 }

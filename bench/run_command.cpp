@@ -12,6 +12,7 @@
 #include "bench/record.hpp"
 #include "bench/run_folder.hpp"
 #include "bench/runner.hpp"
+#include "bench/strategy_config.hpp"
 #include "bench/table.hpp"
 #include "bench/text.hpp"
 #include "bench/traces.hpp"
@@ -47,13 +48,26 @@ int explain_existing(const RunArguments& a) {
   return 0;
 }
 
+std::vector<Cell> typed_cells(const RunArguments& a, std::vector<std::string>* notes) {
+  std::vector<Cell> cells;
+  for (const Given& line : with_strategy_config(a.strategy_config, a.given, {}, notes)) {
+    std::vector<Cell> more = cells_of(line, mpi::launched(), notes);
+    std::move(more.begin(), more.end(), std::back_inserter(cells));
+  }
+  return cells;
+}
+
 Suite suite_of(const RunArguments& a) {
   Suite suite;
+  if (!a.suite.empty() && !a.strategy_config.empty())
+    throw InputError(
+        "--suite and --strategy-config are both given; each says the cells' strategies, give one "
+        "of them.");
   if (!a.suite.empty()) {
     suite = load_suite(a.suite, a.given);
-  } else if (!a.given.empty()) {
+  } else if (!a.given.empty() || !a.strategy_config.empty()) {
     suite.name = "flags";
-    suite.cells = cells_of(a.given, mpi::launched(), &suite.notes);
+    suite.cells = typed_cells(a, &suite.notes);
     remove_duplicates(suite);
     validate(suite.cells);
   } else if (!a.resume.empty()) {
@@ -89,6 +103,7 @@ void check_resume(const RunArguments& a) {
   std::vector<std::string> others;
   for (const auto& [flag, values] : a.given) others.push_back(flag);
   if (!a.suite.empty()) others.emplace_back("--suite");
+  if (!a.strategy_config.empty()) others.emplace_back("--strategy-config");
   if (a.trace) others.emplace_back("--trace");
   if (!a.order_seed.empty()) others.emplace_back("--order-seed");
   if (!others.empty())
@@ -120,8 +135,8 @@ int show(const RunArguments& a, const Suite& suite, const fs::path& folder) {
 
 int run_command(const RunArguments& a, GivenWorld* world) {
   check_resume(a);
-  if (!a.explain.empty() && a.suite.empty() && a.given.empty() && a.rounds.empty() &&
-      a.resume.empty() && !a.trace)
+  if (!a.explain.empty() && a.suite.empty() && a.given.empty() && a.strategy_config.empty() &&
+      a.rounds.empty() && a.resume.empty() && !a.trace)
     return explain_existing(a);
   const Suite suite = suite_of(a);
   if (!a.explain.empty()) {

@@ -11,6 +11,7 @@ namespace shardmark {
 struct RunArguments {
   Given given;                                                  // the flags of cells
   std::string suite, rounds, order_seed, out, resume, explain;  // as typed; empty: not given
+  std::string strategy_config;
   bool trace = false;
 };
 

@@ -68,9 +68,15 @@ void resolve_precision(const Draft& d, Cell& cell) {
   cell.loss_scale_window = d.loss_scale_window.value_or(usual_loss_scale_window(cell));
 }
 
+// The same is found for every cell.
+void add_once(std::vector<std::string>* notes, const std::string& note) {
+  if (notes && std::find(notes->begin(), notes->end(), note) == notes->end())
+    notes->push_back(note);
+}
+
 // A config.json becomes the form that it describes, so that a cell needs no file to be run again.
 // Most are called config.json: then their folder has the name.
-void resolve_model(const Draft& d, Cell& cell) {
+void resolve_model(const Draft& d, Cell& cell, std::vector<std::string>* notes) {
   if (!is_config(cell.model)) {
     if (d.vocab) check_model(cell);
     if (d.vocab)
@@ -84,12 +90,15 @@ void resolve_model(const Draft& d, Cell& cell) {
   cell.vocab = d.vocab.value_or("config");
   cell.config = file.stem() == "config" && !folder.empty() ? folder : file.stem().string();
   if (d.predicts && !d.vocab) return;
-  cell.model = form_of_config(read_whole_file("--model", file), cell.model, cell.vocab == "bytes");
+  std::vector<std::string> taken;
+  cell.model =
+      form_of_config(read_config("--model", file), cell.model, cell.vocab == "bytes", &taken);
+  for (const std::string& note : taken) add_once(notes, file.string() + ": " + note + ".");
 }
 
-Cell resolved(const Draft& d, std::optional<int> world) {
+Cell resolved(const Draft& d, std::optional<int> world, std::vector<std::string>* notes) {
   Cell cell = d.cell;
-  resolve_model(d, cell);
+  resolve_model(d, cell, notes);
   resolve_transport(d, world, cell);
   resolve_precision(d, cell);
   if (!d.global_batch) return cell;
@@ -177,7 +186,7 @@ std::vector<Cell> cells_from(const Draft& start, const Given& given, std::option
   keep_what_differs(drafts);
   scale_what_is_scaled(drafts);
   std::vector<Cell> cells;
-  for (const Draft& d : drafts) cells.push_back(resolved(d, world));
+  for (const Draft& d : drafts) cells.push_back(resolved(d, world, notes));
   leave_out_misfits(cells, notes);
   return cells;
 }

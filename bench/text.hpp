@@ -53,6 +53,10 @@ std::string short_hash(std::string_view text);  // 4 digits: tells names apart
 // named it.
 std::string read_whole_file(std::string_view what, const std::filesystem::path& file);
 
+// The same of a config, which is short: refuses what is no regular file (a pipe or a device need
+// not end) and what has more than 16 MB.
+std::string read_config(std::string_view what, const std::filesystem::path& file);
+
 // Whole or not at all, by way of a file beside it. Throws InputError where it cannot be written.
 void write_whole_file(std::string_view flag, const std::filesystem::path& file,
                       std::string_view text);

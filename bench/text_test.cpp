@@ -88,5 +88,25 @@ TEST(text, hashes_as_fnv1a_does) {
   EXPECT_EQ(hex16(fnv1a64("foobar")), "85944171f73967e8");
 }
 
+TEST(text, a_config_is_a_regular_file_of_some_kB) {
+  const testing::Folder f;
+  testing::write(f / "config.json", "{}");
+  EXPECT_EQ(read_config("--model", f / "config.json"), "{}");
+  std::filesystem::create_symlink(f / "config.json", f / "link.json");
+  EXPECT_EQ(read_config("--model", f / "link.json"), "{}");
+  testing::write(f / "most", std::string(16'000'000, 'x'));
+  testing::write(f / "more", std::string(16'000'001, 'x'));
+  EXPECT_EQ(read_config("--model", f / "most").size(), 16'000'000u);
+  const auto why = [](const std::filesystem::path& file) {
+    return refused([&] { read_config("--model", file); });
+  };
+  EXPECT_EQ(why(f / "more"), "--model: " + (f / "more").string() +
+                                 " has more than 16 MB, but a config has a few kB.");
+  EXPECT_EQ(why("/dev/zero"),
+            "--model: /dev/zero is a pipe or a device, but must be a regular file.");
+  EXPECT_EQ(why(f.path()), "--model: " + f.path().string() + " is a folder, but must be a file.");
+  EXPECT_EQ(why("none.json"), "--model: there is no file none.json.");
+}
+
 }  // namespace
 }  // namespace shardmark

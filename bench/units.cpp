@@ -45,6 +45,10 @@ std::string readable(double value, int decimals) {
                                : fmt::format("{:.3g}", value);
 }
 
+std::string two_decimals(double value) {
+  return std::abs(value) < 9999.995 ? fmt::format("{:.2f}", value) : grouped(value);
+}
+
 std::string grouped(double count) {
   std::string text = fmt::format("{:.0f}", std::abs(count));
   for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)

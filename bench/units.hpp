@@ -20,6 +20,8 @@ std::string significant(double value, int digits = 3);  // 1234.5 -> "1234", 12.
 std::string with_unit(double value, std::string_view base, int digits = 3);  // "11.1 MB"
 // Fixed decimals, but "1.33e+29" from 1e4 on: a value that has run away breaks no column.
 std::string readable(double value, int decimals);
+// Two decimals, but "12,345" from 1e4 on, for what cannot run away: never an exponent.
+std::string two_decimals(double value);
 std::string grouped(double count);                    // "694,272"; rounds
 std::string percent(double share, int decimals = 1);  // 0.123 -> "12.3 %"
 

@@ -10,6 +10,13 @@
 namespace shardmark {
 namespace {
 
+TEST(Units, two_decimals_have_no_exponent) {
+  EXPECT_EQ(two_decimals(0), "0.00");
+  EXPECT_EQ(two_decimals(9999.99), "9999.99");
+  EXPECT_EQ(two_decimals(9999.996), "10,000");
+  EXPECT_EQ(two_decimals(1234567.8), "1,234,568");
+}
+
 TEST(Units, a_number_that_may_have_run_away_stays_readable) {
   EXPECT_EQ(readable(5.7391, 3), "5.739");
   EXPECT_EQ(readable(-9999.5, 1), "-9999.5");

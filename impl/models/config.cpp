@@ -86,13 +86,14 @@ void read_rotary(const ConfigKeys& c, LlamaShape& s) {
 
 void read_heads(const ConfigKeys& c, const std::string& family, LlamaShape& s) {
   s.heads = c.whole("num_attention_heads", "heads");
-  // Llama's own default is one for each head; the other families' defaults are figures of one
-  // model, which a file that leaves them out hardly means.
-  s.kv_heads = family == "llama"
-                   ? c.whole("num_key_value_heads", "kv_heads", s.heads, "as num_attention_heads")
-                   : c.whole("num_key_value_heads", "kv_heads");
+  constexpr const char* key = "num_key_value_heads";
+  s.kv_heads = family == "mistral" ? c.whole(key, "kv_heads", 8, "as MistralConfig has it")
+               : family == "qwen2" ? c.whole(key, "kv_heads", 32, "as Qwen2Config has it")
+                                   : c.whole(key, "kv_heads", s.heads, "as num_attention_heads");
   if (s.heads % s.kv_heads != 0)
-    c.refuse("num_key_value_heads", fmt::format("must divide num_attention_heads, {}", s.heads));
+    c.refuse(key,
+             fmt::format("{}must divide num_attention_heads, {}",
+                         c.has(key) ? "" : fmt::format("its default, {}, ", s.kv_heads), s.heads));
   if (c.has("head_dim")) {
     s.head_dim = c.whole("head_dim", "head_dim");
     if (s.head_dim % 2 != 0) c.refuse("head_dim", "must be even, as rotary positions turn pairs");
@@ -108,7 +109,9 @@ void read_heads(const ConfigKeys& c, const std::string& family, LlamaShape& s) {
 std::size_t window_of(const ConfigKeys& c, const std::string& family) {
   if (family == "qwen2" && c.flag("use_sliding_window", false))
     return c.whole("sliding_window", "window");
-  return family == "mistral" ? c.whole("sliding_window", "window", 0) : 0;
+  // null is no window, as in the files of later models.
+  if (family != "mistral" || c.is_null("sliding_window")) return 0;
+  return c.whole("sliding_window", "window", 4096, "as MistralConfig has it");
 }
 
 LlamaShape llama(const ConfigKeys& c, const std::string& family) {
@@ -150,8 +153,9 @@ std::string form_of_keys(const ConfigKeys& c, const std::string& family, bool by
   return family == "gpt2" ? form(gpt2(c)) : form(llama(c, family));
 }
 
-std::string form_of_config(const std::string& json_text, const std::string& file, bool bytes) {
-  const ConfigKeys c(json_text, file);
+std::string form_of_config(const std::string& json_text, const std::string& file, bool bytes,
+                           std::vector<std::string>* notes) {
+  const ConfigKeys c(json_text, file, notes);
   const std::string family = family_of(c, Purpose::train);
   if (c.has("quantization_config"))
     c.refuse("quantization_config", "quantized weights are not trained here");

@@ -2,6 +2,8 @@
 // no config at all?
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "impl/models/config_test_support.hpp"
 
 namespace shardmark {
@@ -64,6 +66,17 @@ TEST(Config, HasTheLimitsOfForms) {
                         "n_positions": 16, "vocab_size": 300})"),
             "c.json: the model has 1.9e+14 parameters, but may have at most 1e+12; \"n_layer\" and "
             "\"n_embd\" make it smaller");
+}
+
+// Labels of classes, or a quantizer's words for each weight: read in a moment, however many.
+TEST(Config, ManyObjectsTakeTimeByTheirNumber) {
+  std::string many = "{\"\": {}";
+  for (int i = 0; i < 100'000; ++i) many += ", \"k" + std::to_string(i) + "\": {}";
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(outcome(with("gpt2", "quantizer", many + "}")),
+            "gpt:layers=1,width=8,heads=2,vocabulary=300,positions=16");
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  EXPECT_LT(took.count(), 5.0);  // half a second; by their square 50
 }
 
 TEST(Config, SurvivesWhatNoConfigHolds) {

@@ -39,6 +39,11 @@ const json* ConfigKeys::find(const std::string& key) const {
   return it == all_.end() || it->is_null() ? nullptr : &*it;
 }
 
+bool ConfigKeys::is_null(const std::string& key) const {
+  const auto it = all_.find(key);
+  return it != all_.end() && it->is_null();
+}
+
 void ConfigKeys::refuse(const std::string& key, const std::string& may) const {
   const auto it = all_.find(key);
   std::string was = "missing";

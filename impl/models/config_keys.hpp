@@ -1,6 +1,7 @@
 #pragma once
-// What does a key of a config.json hold? A key that holds null is as one that is not there. What is
-// wrong is said in one sentence with the file, the key, what it is and what it may be.
+// What does a key of a config.json hold? A key that holds null is as one that is not there, but
+// where null itself says something (is_null). What is wrong is said in one sentence with the file,
+// the key, what it is and what it may be.
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -16,6 +17,8 @@ class ConfigKeys {
   ConfigKeys(const std::string& text, std::string file, std::vector<std::string>* notes = nullptr);
 
   bool has(const std::string& key) const { return find(key) != nullptr; }
+  // It is there and holds null, for the few keys where that is not as absent.
+  bool is_null(const std::string& key) const;
   bool holds(const std::string& key, const char* word) const;
   ConfigKeys below(const std::string& key) const;  // the object that the key holds
   // Of two names for one thing the one that is there, the first where none is.

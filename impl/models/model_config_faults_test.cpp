@@ -74,6 +74,8 @@ const Wrong wrong[] = {
      "\"num_experts_per_tok\" is null, but must be a whole number from 1 to 1000000"},
     {"deepseek-v2-lite", "first_k_dense_replace", "-1",
      "\"first_k_dense_replace\" is -1, but must be a whole number from 1 to 10000"},
+    {"phi-3-mini-4k", "attention_bias", "true",
+     "\"attention_bias\" is true, but the linear maps of phi3 have none: only false is known"},
     {"falcon-7b", "num_ln_in_parallel_attn", "3",
      "\"num_ln_in_parallel_attn\" is 3, but must be 1 or 2"},
     {"falcon-7b", "model_type", "\"bloom\"",

@@ -1,4 +1,4 @@
-// Does reading a config.json survive any bytes? A target of libFuzzer (SHARDMARK_FUZZ).
+// Does reading a config.json survive any bytes? A fuzz target (SHARDMARK_FUZZ).
 #include "impl/models/model_config.hpp"
 #include "kernels/error.hpp"
 

@@ -103,7 +103,7 @@ TEST(ModelConfig, SaysWhatItTookForGranted) {
   EXPECT_TRUE(noted(named("hf-moe-mixtral-8x7b"),
                     "\"tie_word_embeddings\" is absent: false, as MixtralConfig has it"));
   EXPECT_TRUE(noted(named("deepseek-v2-lite"),
-                    "\"q_lora_rank\" is absent: 0, queries are projected in one step"));
+                    "\"q_lora_rank\" is null: queries are projected in one step"));
   EXPECT_TRUE(noted(named("gemma-3-4b"),
                     "\"text_config.vocab_size\" is absent: 262208, as Gemma3TextConfig has it"));
   EXPECT_TRUE(noted(named("bert-base-uncased"),
@@ -127,6 +127,39 @@ TEST(ModelConfig, NullIsAsAbsent) {
   EXPECT_EQ(count(R"(, "head_dim": null, "num_key_value_heads": null)"), count(""));
   EXPECT_EQ(count(R"(, "tie_word_embeddings": null)"), count(""));
   EXPECT_EQ(count(R"(, "tie_word_embeddings": false)"), count("") + 640);
+}
+
+// The two keys whose null says something else than silence.
+TEST(ModelConfig, NullIsNoneWhereAClassHasADefault) {
+  const auto deepseek = [](const std::string& more) {
+    return read(R"({"model_type": "deepseek_v2", "hidden_size": 64, "num_attention_heads": 2,
+                    "num_hidden_layers": 1, "intermediate_size": 6, "vocab_size": 10,
+                    "num_experts_per_tok": 2, "n_routed_experts": 4,
+                    "first_k_dense_replace": 1)" +
+                more + "}");
+  };
+  const ModelConfig absent = deepseek(""), none = deepseek(R"(, "q_lora_rank": null)");
+  // Down to 1536 and its norm, then up to 2 heads of 128 + 64; or at once.
+  EXPECT_EQ(absent.architecture.parameter_count() - none.architecture.parameter_count(),
+            (64u * 1536 + 1536 + 1536 * 384) - 64 * 384);
+  EXPECT_TRUE(noted(absent, "\"q_lora_rank\" is absent: 1536, as DeepseekV2Config has it"));
+  const ModelConfig window = read(with("mistral", "vocab_size", "300"));
+  EXPECT_NE(window.form.find(",window=4096"), std::string::npos) << window.form;
+  EXPECT_TRUE(noted(window, "\"sliding_window\" is absent: 4096, as MistralConfig has it"));
+  EXPECT_EQ(read(with("mistral", "sliding_window", "null")).form.find("window"), std::string::npos);
+}
+
+TEST(ModelConfig, HeadsOfKeysAreThoseOfTheClass) {
+  const auto of = [](const std::string& family, const std::string& heads) {
+    return read(R"({"model_type": ")" + family + R"(", "hidden_size": 64, "num_hidden_layers": 1,
+                    "intermediate_size": 6, "vocab_size": 10, "max_position_embeddings": 16,
+                    "num_attention_heads": )" +
+                heads + "}");
+  };
+  const ModelConfig mistral = of("mistral", "16"), qwen2 = of("qwen2", "32");
+  EXPECT_NE(mistral.form.find(",kv_heads=8,"), std::string::npos) << mistral.form;
+  EXPECT_TRUE(noted(mistral, "\"num_key_value_heads\" is absent: 8, as MistralConfig has it"));
+  EXPECT_TRUE(noted(qwen2, "\"num_key_value_heads\" is absent: 32, as Qwen2Config has it"));
 }
 
 TEST(ModelConfig, AQuantizedCheckpointIsCountedAsItsModel) {

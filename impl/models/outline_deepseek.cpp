@@ -8,8 +8,10 @@ namespace {
 
 void read_latent(const ConfigKeys& c, const char* because, TransformerOutline& o) {
   LatentOutline& l = o.latent;
-  // Its class's default is 1536, but files of models without it hold null.
-  l.query_rank = c.whole("q_lora_rank", "width", 0, "queries are projected in one step");
+  if (c.is_null("q_lora_rank"))
+    c.note("\"q_lora_rank\" is null: queries are projected in one step");
+  else
+    l.query_rank = c.whole("q_lora_rank", "width", 1536, because);
   l.rank = c.whole("kv_lora_rank", "width", 512, because);
   l.plain = c.whole("qk_nope_head_dim", "head_dim", 128, because);
   l.rotary = o.rotary = c.whole("qk_rope_head_dim", "head_dim", 64, because);

@@ -120,7 +120,8 @@ TransformerOutline phi3_outline(const ConfigKeys& c) {
   TransformerOutline o = usual_sizes(c);
   equal_heads(c, "hidden_size", "num_attention_heads", o);
   read_kv_heads(c, o.heads, "as num_attention_heads", o);
-  read_attention_bias(c, o);
+  if (c.flag("attention_bias", false))
+    c.refuse("attention_bias", "the linear maps of phi3 have none: only false is known");
   read_tied(c, false, "as Phi3Config has it", o);
   read_windows(c, c.whole("sliding_window", "window", 0), 0, o);
   return o;
