@@ -115,7 +115,8 @@ std::vector<Choice> AdviseSearch::tries(const std::string& strategy, std::int64_
       out.push_back(choice(c));
       if (out.back().fits()) return out;
     }
-  if (any()) return out;
+  // Of what is only compared with it is enough to know that it does not fit.
+  if (any() || out.front().naive) return out;
   Choice lean = leanest(start(strategy, ranks));
   const auto same = [&lean](const Choice& o) { return o.prediction.cell == lean.prediction.cell; };
   if (std::none_of(out.begin(), out.end(), same)) out.push_back(std::move(lean));
@@ -136,7 +137,8 @@ Advice advise(const Question& q) {
   Advice a;
   a.question = q;
   for (const std::string& strategy : AdviseSearch::strategies())
-    for (Choice& c : search.tries(strategy, q.cell.ranks)) a.tried.push_back(std::move(c));
+    if (q.cell.ranks <= most_gpus_compared || !is_naive(strategy))
+      for (Choice& c : search.tries(strategy, q.cell.ranks)) a.tried.push_back(std::move(c));
   judge(a);
   if (a.best) {
     search.take_turns(a);

@@ -47,9 +47,9 @@ struct Advice {
   // Do not fit and are faster than the best: what needs least memory, and what is fastest.
   std::optional<std::size_t> next_faster, fastest;
   std::optional<Turn> slower_link, faster_link;
-  // On other numbers of GPUs there are as many tokens a GPU. Of each lower stage that does not fit,
-  // the first of twice, four times ... as many where it does; where it does on none up to most_gpus,
-  // what misses least.
+  // On other numbers of GPUs there are as many tokens a GPU. Of each lower stage that does not fit:
+  // the first of twice, four times ... as many GPUs where it does; where it does on none up to
+  // most_gpus, what misses least.
   std::vector<Choice> lower_stages;
   // The fewest GPUs, by halves, that would do, and what misses least on half of them; where nothing
   // fits, the first of twice, four times ... as many where something does, or what misses least.
@@ -60,6 +60,9 @@ struct Advice {
 // Steps that differ by less are called equal: no prediction is so sure.
 inline constexpr double distinct = 0.01;
 inline constexpr std::int64_t most_gpus = 65'536;
+// On more, naive strategies are left out: they touch each rank's part of all that they hold, which
+// takes seconds to run dry.
+inline constexpr std::int64_t most_gpus_compared = 1024;
 inline constexpr double widest_link = 64;  // times and parts of the link, between which is searched
 
 // Throws InputError: the cell cannot be predicted.

@@ -84,6 +84,12 @@ TEST(Advise, TheLowerStageFitsWhereItsFormulaDoes) {
   EXPECT_GT(never.lower_stages[1].prediction.cell.ranks, 4);
 }
 
+TEST(Advise, BeyondSoManyGpusNaiveOnesAreLeftOut) {
+  const double p = parameters_of(deep);
+  EXPECT_EQ(fitting(advise(asked(deep, 2 * most_gpus_compared, 20 * p, 1))),
+            (std::set<std::string>{"ddp", "zero1", "zero2", "zero3"}));
+}
+
 TEST(Advise, WhereAllFitsOneGpuWouldDo) {
   const Advice a = advise(asked(deep, 4, 20 * parameters_of(deep), 1));
   EXPECT_EQ(fitting(a).size(), 6u);

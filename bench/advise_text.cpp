@@ -134,7 +134,8 @@ std::string the_answer(const Advice& a) {
       join(fitting(a, true), ", "), not_there.empty() ? "nothing" : join(not_there, ", "),
       named(a, best), time(best.step_ns()), grouped(best.prediction.time->tokens_per_s),
       bytes(-best.over_bytes), bytes(a.question.cluster.memory_bytes));
-  if (!what.empty()) text += fmt::format("; {} binds, {} of the step", what, percent(share, 0));
+  if (!what.empty())
+    text += fmt::format("; what binds: {}, {} of the step", what, percent(share, 0));
   text += ".";
   std::vector<std::string> equal;
   for (const std::size_t t : a.ties) equal.push_back(named(a, a.tried[t]));
@@ -151,12 +152,12 @@ std::string memory_change(const Advice& a) {
   const double best = a.tried[*a.best].step_ns();
   const auto said = [&](std::size_t i) {
     const Choice& c = a.tried[i];
-    return fmt::format("{} needs {} a GPU, {} more, and takes {} less time", named(a, c),
+    return fmt::format("{}: it needs {} a GPU, {} more, and takes {} less time", named(a, c),
                        bytes(needed(a, c)), bytes(c.over_bytes),
                        percent(1 - c.step_ns() / best, 0));
   };
-  std::string text = "Memory: the next that is faster, " + said(*a.next_faster);
-  if (a.fastest != a.next_faster) text += "; the fastest of all, " + said(*a.fastest);
+  std::string text = "Memory: the next that is faster is " + said(*a.next_faster);
+  if (a.fastest != a.next_faster) text += "; the fastest of all is " + said(*a.fastest);
   return line(text + ".");
 }
 
@@ -164,10 +165,11 @@ std::string turn(const Advice& a, const Turn& t) {
   const double now = link_rate(a.question.cluster, a.question.cell.ranks);
   const bool faster = t.bytes_per_ns > now;
   const double times = faster ? t.bytes_per_ns / now : now / t.bytes_per_ns;
-  return fmt::format(
-      "at {} ({} of now) {} becomes the fastest, {} a step where {} takes {}", rate(t.bytes_per_ns),
-      (faster ? "" : "1/") + significant(times, 2) + (faster ? " times that" : ""), t.strategy,
-      time(t.step_ns), a.tried[*a.best].strategy(), time(t.step_ns_of_best));
+  return fmt::format("at {} ({} what it is) {} becomes the fastest, {} a step where {} takes {}",
+                     rate(t.bytes_per_ns),
+                     (faster ? "" : "1/") + significant(times, 2) + (faster ? " times" : " of"),
+                     t.strategy, time(t.step_ns), a.tried[*a.best].strategy(),
+                     time(t.step_ns_of_best));
 }
 
 std::string link_change(const Advice& a) {
@@ -180,7 +182,7 @@ std::string link_change(const Advice& a) {
   if (a.faster_link) turns.push_back(turn(a, *a.faster_link));
   if (turns.empty())
     return line(
-        fmt::format("Bandwidth: from a {}th to {} times of it nothing is faster than {} by "
+        fmt::format("Bandwidth: from 1/{} to {} times of what it is nothing is faster than {} by "
                     "{}.",
                     widest_link, widest_link, best, percent(distinct, 0)));
   return line("Bandwidth: " + join(turns, "; ") + ".");
@@ -206,7 +208,7 @@ std::string gpus_change(const Advice& a) {
   }
   if (a.fewest) {
     const Choice& c = *a.fewest;
-    said.push_back(fmt::format("{} would do, and are the fewest by halves: {}, {} a step, {} left",
+    said.push_back(fmt::format("by halves, {} would do: {}, {} a step, {} left",
                                gpus(c.prediction.cell.ranks), named(a, c), time(c.step_ns()),
                                bytes(-c.over_bytes)));
   }
