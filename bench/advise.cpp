@@ -13,7 +13,7 @@ namespace shardmark {
 
 namespace {
 
-// Of one way: it takes milliseconds to run a step of so many dry.
+// A step of so many is run dry in milliseconds; --help says the first.
 constexpr double buckets_advised = 400, most_buckets = 5000;
 // A step of more units and micro-steps is not tried in smaller micro-batches.
 constexpr std::int64_t most_unit_steps = 4096;

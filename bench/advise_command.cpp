@@ -130,6 +130,10 @@ CLI::App* add_advise(CLI::App& app, AdviseArguments& a) {
                   join(cluster_presets(), ", "), assumed));
   add(*command, "--format", a.format, "NAME", "text or json [text]");
   add_cell_flags(*command, a.cell, left_out());
+  command->get_option("--bucket-mb")
+      ->description(
+          "gradient bytes (1e6) of one collective; 0: a layer's [4, doubled until at most 400 hold "
+          "all gradients]");
   return command;
 }
 
