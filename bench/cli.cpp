@@ -9,6 +9,7 @@
 #include <functional>
 #include <new>
 
+#include "bench/advise_command.hpp"
 #include "bench/baseline.hpp"
 #include "bench/cli_options.hpp"
 #include "bench/collectives_cli.hpp"
@@ -47,6 +48,7 @@ Start here:
   shardmark compare OLD NEW   what became slower, fatter or different
   shardmark import FILE  what a DeepSpeed or Accelerate config is here
   shardmark predict      bytes and volume of what is not here: any N, any known model
+  shardmark advise       which strategy fits so many GPUs, and what would change that
   shardmark report RUN   one page of figures
   shardmark exercise     the course's exercises, answered in numbers
   shardmark list         models and strategies
@@ -59,6 +61,7 @@ struct Parsed {
   CompareArguments compare;
   ExportArguments exported;
   PredictArguments predict;
+  AdviseArguments advise;
   ReportArguments report;
   ScoreArguments score;
   GateArguments gate;
@@ -135,6 +138,8 @@ std::vector<Command> commands_of(CLI::App& app, Parsed& p, GivenWorld* world) {
         [&p] { return exercise_command(p.exercise); });
   CLI::App* predicted = add_predict(app, p.predict);
   add(predicted, predict_flag_names(), [=, &p] { return predict_command(*predicted, p.predict); });
+  CLI::App* advised = add_advise(app, p.advise);
+  add(advised, advise_flag_names(), [=, &p] { return advise_command(*advised, p.advise); });
   add(app.add_subcommand("list", "Models, strategies, devices and communicators of this build"), {},
       list);
   plain(add_doctor(app, p.doctor), doctor_flag_names(), [&p] { return doctor(p.doctor); });

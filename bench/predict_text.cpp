@@ -167,6 +167,9 @@ std::string legend(const std::vector<Prediction>& all) {
 
 }  // namespace
 
+std::string model_in_words(const Prediction& p) { return title(p); }
+std::string settings_in_words(const Cell& c) { return settings(c); }
+
 std::string predict_text(const std::vector<Prediction>& all, const std::optional<Cluster>& cluster,
                          std::optional<double> memory_bytes) {
   std::vector<std::pair<json, Rows>> groups;

@@ -74,23 +74,27 @@ void take_peak(Prediction& p, const DryReport& dry) {
   p.peak_exact = true;
 }
 
-void set_time(Prediction& p, const Training& t, const Cluster& given) {
+std::pair<PredictedTime, DryReport> timed(const Prediction& p, const Training& t,
+                                          const Cluster& given) {
   const Cluster cluster = cluster_for(given, p.cell);
   ClusterClock clock(cluster, t.ranks);
   DryAsked asked = asked_of(p);
   asked.steps = ClusterClock::steps, asked.clock = clock.clock();
-  const DryReport dry = dry_run(t, asked);
-  p.time = clock.read(dry, p.flops_per_step, p.tokens_per_step, t.options.precision.parameter);
-  take_peak(p, dry);
+  DryReport dry = dry_run(t, asked);
+  return {clock.read(dry, p.flops_per_step, p.tokens_per_step, t.options.precision.parameter),
+          std::move(dry)};
 }
 
 void run_dry(Prediction& p, Training t, const std::optional<Cluster>& cluster) {
   p.peak_bytes = sum(p.claims.exact);
   t.model = p.model->form;
-  if (cluster)
-    set_time(p, t, *cluster);
-  else if (segments_of(p.claims) <= most_dry_segments)
+  if (cluster) {
+    auto [time, dry] = timed(p, t, *cluster);
+    p.time = std::move(time);
+    take_peak(p, dry);
+  } else if (segments_of(p.claims) <= most_dry_segments) {
     take_peak(p, dry_run(t, asked_of(p)));
+  }
 }
 
 Prediction predicted(const Cell& cell, Models& models, const std::optional<Cluster>& cluster) {
@@ -190,6 +194,12 @@ std::vector<Prediction> predict(const std::vector<Cell>& cells,
   std::vector<Prediction> out;
   for (const Cell& cell : cells) out.push_back(predicted(cell, models, cluster));
   return out;
+}
+
+PredictedTime time_on(const Cluster& cluster, const Prediction& p) {
+  Training t = training_of(p.cell, {}, p.model->architecture);
+  t.model = p.model->form;
+  return timed(p, t, cluster).first;
 }
 
 json to_json(const Prediction& p) {

@@ -33,6 +33,9 @@ struct Prediction {
 // cells: of predicted_cells_of(). Throws InputError where one cannot be.
 std::vector<Prediction> predict(const std::vector<Cell>& cells, const std::optional<Cluster>& = {});
 
+// The same cell on another cluster, which changes none of its bytes.
+PredictedTime time_on(const Cluster&, const Prediction&);
+
 nlohmann::json to_json(const Prediction&);
 
 }  // namespace shardmark

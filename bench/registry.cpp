@@ -25,6 +25,8 @@ std::vector<std::string> strategy_names() {
   return names;
 }
 
+bool is_naive(const std::string& strategy) { return strategy.ends_with("_naive"); }
+
 bool gathers_by_unit(const std::string& strategy) {
   const auto found = strategies().find(strategy);
   return found != strategies().end() && found->second.by_unit;

@@ -9,6 +9,10 @@ namespace shardmark {
 std::vector<std::string> model_names();
 std::vector<std::string> strategy_names();  // of those that share a place, by alphabet
 
+// Is it a variant that shows what its namesake saves, and nothing that one would choose? By its
+// name, as files of strategies have it.
+bool is_naive(const std::string& strategy);
+
 // Does it gather weights unit by unit, as ZeRO-3 does? False for a name that is not registered.
 bool gathers_by_unit(const std::string& strategy);
 // What the textbook leaves out for those that do.
