@@ -152,7 +152,7 @@ std::vector<std::string> cluster_presets() {
 }
 
 Cluster cluster_of(const std::string& flag, const std::string& name) {
-  if (is_file(name)) return read_cluster(read_whole_file(flag, name), name);
+  if (is_file(name)) return read_cluster(read_config(flag, name), name);
   const auto known = cluster_presets();
   if (std::find(known.begin(), known.end(), name) == known.end())
     throw InputError(fmt::format(

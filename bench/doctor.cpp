@@ -3,16 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
-#include "bench/calibration.hpp"
-#include "bench/cell.hpp"
-#include "bench/cluster_file.hpp"
 #include "bench/machine.hpp"
-#include "bench/text.hpp"
 #include "bench/units.hpp"
-#include "kernels/cpu/math.hpp"
-#include "kernels/rates.hpp"
 
 namespace shardmark {
 
@@ -118,20 +110,6 @@ std::string single_copy_text(const json& m) {
                      m["single_copy"] == true ? "processes can read each other's memory (CMA)"
                                               : "processes may not read each other's memory",
                      scope.is_null() ? "–" : scope.dump());
-}
-
-// The first line of `mpirun --version`; null where there is no mpirun.
-json mpirun_version() {
-  std::string text;
-  if (FILE* out = ::popen("mpirun --version 2>/dev/null", "r")) {
-    char buffer[256];
-    if (std::fgets(buffer, sizeof buffer, out)) text = buffer;
-    while (std::fgets(buffer, sizeof buffer, out)) {
-    }
-    ::pclose(out);
-  }
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  return text.empty() ? json(nullptr) : json(text);
 }
 
 bool below(const json& value, double limit) {
@@ -249,46 +227,6 @@ std::string doctor_text(const json& m, const MeasuredRates& rates) {
   text += lines.empty() ? "\nadvice: none, this machine is ready to be measured\n" : "\nadvice\n";
   for (const std::string& line : lines) text += "  " + line + "\n";
   return text;
-}
-
-CLI::App* add_doctor(CLI::App& app, DoctorArguments& a) {
-  CLI::App* command =
-      app.add_subcommand("doctor", "What this machine offers, and what should be changed");
-  command
-      ->add_option("-o,--output", a.output,
-                   "measure this machine for `predict --cluster` and write it here (half a minute)")
-      ->type_name("FILE")
-      ->multi_option_policy(CLI::MultiOptionPolicy::Join);
-  return command;
-}
-
-std::vector<std::string> doctor_flag_names() { return {"-o", "--output", "--help"}; }
-
-int doctor(const DoctorArguments& a) {
-  if (!a.output.empty()) {
-    const Cluster c = calibrated([](const std::string& what) {
-      fmt::print(stderr, "shardmark doctor: measuring {}\n", what);
-    });
-    write_whole_file("--output", a.output, to_json(c).dump(1) + "\n");
-    fmt::print("{}: this machine, for `shardmark predict --cluster {}`\n", a.output, a.output);
-    return 0;
-  }
-  json m = machine();
-  m["mpirun"] = mpirun_version();
-  if (m["mpirun"].is_null()) m["mpirun_reason"] = "not found";
-  const int cores = m["cores_usable"];
-  MeasuredRates rates;
-  rates.streaming_one = streaming_rate(1);
-  rates.memcpy_one = memcpy_rate(1'000'000);
-  rates.streaming_all = cores > 1 ? streaming_rate(cores) : rates.streaming_one;
-  for (const char* precision : {"fp32", "bf16", "fp16"}) {
-    const DType type = dtype_named(precision);
-    const double one = matrix_rate(1, type);
-    rates.products.push_back(
-        {precision, cpu::product_path(type), one, cores > 1 ? matrix_rate(cores, type) : one});
-  }
-  fmt::print("{}", doctor_text(m, rates));
-  return 0;
 }
 
 }  // namespace shardmark
