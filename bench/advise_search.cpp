@@ -82,7 +82,8 @@ Cluster with_link_rate(Cluster c, std::int64_t ranks, double bytes_per_ns) {
     return c;
   }
   // What was measured of each verb keeps its proportion to the link.
-  for (auto& [verb, lane] : c.verbs) lane.bytes_per_ns *= bytes_per_ns / c.inside.bytes_per_ns;
+  const double longer = c.inside.bytes_per_ns / bytes_per_ns;
+  for (auto& [verb, cost] : c.verbs) cost.ns_per_byte *= longer, cost.ns_per_cold_byte *= longer;
   c.inside.bytes_per_ns = bytes_per_ns;
   return c;
 }

@@ -190,13 +190,14 @@ TEST(Advise, SaysWhichSettingLetsItFit) {
 TEST(Advise, TheLinkIsTheOneBetweenTheGpusThatThereAre) {
   Cluster c = cluster_of("--cluster", "a100");
   c.inside.bytes_per_ns = 300, c.between.bytes_per_ns = 25;
-  c.verbs[Verb::all_reduce] = {150, 1000};
+  c.verbs[Verb::all_reduce] = {1000, 0, 0.01, 0.02};
   EXPECT_EQ(link_rate(c, 8), 300);
   EXPECT_EQ(link_rate(c, 16), 25);
   const Cluster inside = with_link_rate(c, 8, 30), between = with_link_rate(c, 16, 50);
   EXPECT_EQ(inside.inside.bytes_per_ns, 30);
   EXPECT_EQ(inside.between.bytes_per_ns, 25);
-  EXPECT_EQ(inside.verbs.at(Verb::all_reduce).bytes_per_ns, 15);
+  EXPECT_DOUBLE_EQ(inside.verbs.at(Verb::all_reduce).ns_per_byte, 0.1);
+  EXPECT_DOUBLE_EQ(inside.verbs.at(Verb::all_reduce).ns_per_cold_byte, 0.2);
   EXPECT_EQ(between.inside.bytes_per_ns, 300);
   EXPECT_EQ(between.between.bytes_per_ns, 50);
   EXPECT_EQ(bandwidth_of("--bandwidth", "50GB/s"), 50);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "bench/cell.hpp"
 #include "bench/cost_fit.hpp"
@@ -62,7 +63,12 @@ double middle(std::vector<std::int64_t> v) {
 
 class Notebook {
  public:
+  explicit Notebook(double cache_bytes) : cache_bytes_(cache_bytes) {}
+
   void add(const TrainingReport& r) {
+    double held = 0;
+    for (const auto& [what, bytes] : r.claims.exact) held += bytes;
+    const double cold = cold_share_of(held * static_cast<double>(r.ranks.size()), cache_bytes_);
     std::map<std::tuple<std::string, double, double>, std::vector<std::int64_t>> times;
     for (const RankReport& rank : r.ranks)
       for (const OpTime& o : rank.ops) {
@@ -70,32 +76,46 @@ class Notebook {
         all.insert(all.end(), o.ns.begin(), o.ns.end());
       }
     for (const auto& [what, ns] : times)
-      ops_[std::get<0>(what)].push_back({std::get<1>(what), std::get<2>(what), middle(ns)});
-    for (const Interval& i : r.ranks.front().timeline.lane(0)) take_collective(i, r.ranks.size());
+      ops_[std::get<0>(what)].push_back(
+          {std::get<1>(what), std::get<2>(what), middle(ns), cold * std::get<2>(what)});
+    for (const Interval& i : r.ranks.front().timeline.lane(0))
+      take_collective(i, r.ranks.size(), cold);
   }
 
   void write(Cluster& c) const {
     for (const auto& [kind, samples] : ops_) c.ops[kind] = fit_cost(samples);
-    for (const auto& [verb, samples] : verbs_) {
-      const OpCost cost = fit_cost(samples);
-      if (cost.ns_per_byte > 0) c.verbs[verb] = {1 / cost.ns_per_byte, cost.launch_ns};
-    }
+    for (const auto& [verb, samples] : verbs_) c.verbs[verb] = fit_cost(samples);
   }
 
  private:
   // Bytes of volume; of f32 nothing is cast on the way.
-  void take_collective(const Interval& i, std::size_t ranks) {
+  void take_collective(const Interval& i, std::size_t ranks, double cold) {
     if (!i.collective || i.collective->dtype != DType::f32 || i.transfer_ns <= 0) return;
     const double n = static_cast<double>(ranks);
     const double turns = i.collective->verb == Verb::all_reduce ? 2 : 1;
+    const double volume = turns * static_cast<double>(i.collective->bytes()) * (n - 1) / n;
     verbs_[i.collective->verb].push_back(
-        {0, turns * static_cast<double>(i.collective->bytes()) * (n - 1) / n,
-         static_cast<double>(i.transfer_ns)});
+        {0, volume, static_cast<double>(i.transfer_ns), cold * volume});
   }
 
+  double cache_bytes_;
   std::map<std::string, std::vector<CostSample>> ops_;
   std::map<Verb, std::vector<CostSample>> verbs_;
 };
+
+// Of the whole machine; 0 where it is not known.
+double last_cache_bytes(const nlohmann::json& m) {
+  if (m["caches"].is_null()) return 0;
+  int level = 0;
+  double bytes = 0;
+  for (const auto& cache : m["caches"]) {
+    if (cache["level"].get<int>() <= level) continue;
+    level = cache["level"];
+    const double shares = std::max(1, cache["shared_by_cores"].get<int>());
+    bytes = cache["size_bytes"].get<double>() * std::ceil(m["cores_usable"].get<double>() / shares);
+  }
+  return bytes;
+}
 
 }  // namespace
 
@@ -114,17 +134,21 @@ Cluster calibrated(const std::function<void(const std::string&)>& say) {
         matrix_rate(cores, type) * 1e-9 / cores;
   }
   c.peak_memory_bytes_per_ns = c.memory_bytes_per_ns = streaming_rate(cores) * 1e-9 / cores;
-  Notebook notes;
+  c.cache_bytes = last_cache_bytes(m);
+  Notebook notes(c.cache_bytes);
   for (const Lesson& l : lessons) {
     say(fmt::format("{} {} by {}", l.model, l.precision, l.strategy));
     notes.add(train(training_of(l, cores)));
   }
   notes.write(c);
-  const auto gather = c.verbs.find(Verb::all_gather);
-  c.inside = gather == c.verbs.end() ? Lane{c.memory_bytes_per_ns, 0} : gather->second;
+  c.inside = {c.memory_bytes_per_ns, 0};
+  if (const auto gather = c.verbs.find(Verb::all_gather);
+      gather != c.verbs.end() && gather->second.ns_per_byte > 0)
+    c.inside = {1 / gather->second.ns_per_byte, gather->second.launch_ns};
   c.between = c.inside;
   for (const char* what : {"matrix_tflops", "memory_gb_per_s"})
     c.sources[what] = fmt::format("measured on all {} cores at once, a core's part", cores);
+  c.sources["cache_bytes"] = "of the last cache, as the kernel says";
   c.sources["ops"] = "measured inside of training steps, one rank a core";
   c.sources["verbs"] = c.sources["inside_node"] = "measured between ranks of one process";
   c.sources["between_nodes"] = "not measured: as inside; give --link, or write a figure here";

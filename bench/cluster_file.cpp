@@ -108,21 +108,21 @@ void read_rates(Cluster& c, const Figures& all) {
   c.memory_bytes_per_ns = memory.rate(memory.has("achieved") ? "achieved" : "peak");
 }
 
+OpCost cost_in(const Figures& f) {
+  f.only({"launch_us", "us_per_gflop", "us_per_gb", "us_per_cold_gb"});
+  const auto figure = [&f](const char* key) { return f.has(key) ? f.number(key, 0, false) : 0; };
+  return {figure("launch_us") * 1e3, figure("us_per_gflop") * 1e-6, figure("us_per_gb") * 1e-6,
+          figure("us_per_cold_gb") * 1e-6};
+}
+
 void read_measured(Cluster& c, const Figures& all) {
-  if (all.has("ops")) {
-    const Figures ops = all.below("ops");
-    for (const std::string& key : ops.keys()) {
-      const Figures one = ops.below(key);
-      one.only({"launch_us", "us_per_gflop", "us_per_gb"});
-      c.ops[key] = {one.number("launch_us", 0, false) * 1e3,
-                    one.number("us_per_gflop", 0, false) * 1e-6,
-                    one.number("us_per_gb", 0, false) * 1e-6};
-    }
-  }
-  if (!all.has("verbs")) return;
-  const Figures verbs = all.below("verbs");
-  for (const std::string& key : verbs.keys())
-    c.verbs[verb_named(verbs, key)] = lane_of(verbs.below(key));
+  if (all.has("cache_bytes")) c.cache_bytes = all.number("cache_bytes", 0, false);
+  if (all.has("ops"))
+    for (const Figures ops = all.below("ops"); const std::string& key : ops.keys())
+      c.ops[key] = cost_in(ops.below(key));
+  if (all.has("verbs"))
+    for (const Figures verbs = all.below("verbs"); const std::string& key : verbs.keys())
+      c.verbs[verb_named(verbs, key)] = cost_in(verbs.below(key));
 }
 
 bool is_eager(const Figures& all) {
@@ -141,6 +141,17 @@ double short_of(double value) { return std::strtod(fmt::format("{:.6g}", value).
 nlohmann::ordered_json to_json(const Lane& lane) {
   return {{"gb_per_s", short_of(lane.bytes_per_ns)},
           {"latency_us", short_of(lane.latency_ns * 1e-3)}};
+}
+
+nlohmann::ordered_json to_json(const OpCost& cost) {
+  nlohmann::ordered_json out = {{"launch_us", short_of(cost.launch_ns * 1e-3)}};
+  const auto add = [&out](const char* key, double ns) {
+    if (ns > 0) out[key] = short_of(ns * 1e6);
+  };
+  add("us_per_gflop", cost.ns_per_flop);
+  add("us_per_gb", cost.ns_per_byte);
+  add("us_per_cold_gb", cost.ns_per_cold_byte);
+  return out;
 }
 
 }  // namespace
@@ -164,8 +175,8 @@ Cluster cluster_of(const std::string& flag, const std::string& name) {
 Cluster read_cluster(const std::string& text, const std::string& file) {
   const Figures all(json_object(text, file, "a cluster"), file, "");
   all.only({"name", "gpus_per_node", "memory_bytes", "matrix_tflops", "memory_gb_per_s",
-            "launch_us", "kernels", "inside_node", "between_nodes", "contention", "ops", "verbs",
-            "sources"});
+            "launch_us", "kernels", "inside_node", "between_nodes", "contention", "cache_bytes",
+            "ops", "verbs", "sources"});
   Cluster c;
   c.name = all.word("name");
   const double gpus = all.number("gpus_per_node", 1, false);
@@ -204,11 +215,9 @@ nlohmann::ordered_json to_json(const Cluster& c) {
   out["inside_node"] = to_json(c.inside);
   out["between_nodes"] = to_json(c.between);
   out["contention"] = c.contention;
-  for (const auto& [kind, cost] : c.ops)
-    out["ops"][kind] = {{"launch_us", short_of(cost.launch_ns * 1e-3)},
-                        {"us_per_gflop", short_of(cost.ns_per_flop * 1e6)},
-                        {"us_per_gb", short_of(cost.ns_per_byte * 1e6)}};
-  for (const auto& [verb, lane] : c.verbs) out["verbs"][std::string(name(verb))] = to_json(lane);
+  if (c.cache_bytes > 0) out["cache_bytes"] = c.cache_bytes;
+  for (const auto& [kind, cost] : c.ops) out["ops"][kind] = to_json(cost);
+  for (const auto& [verb, cost] : c.verbs) out["verbs"][std::string(name(verb))] = to_json(cost);
   out["sources"] = c.sources;
   return out;
 }

@@ -49,13 +49,16 @@ TEST(ClusterFile, what_is_written_is_read_again) {
   Cluster c = read_cluster(small().dump(), "c.json");
   c.ops["adamw/f32"] = {500, 0, 0.0125};
   c.ops["matmul_nn/f32"] = {0, 0.004, 0};
-  c.verbs[Verb::reduce_scatter] = {17, 2000};
+  c.verbs[Verb::reduce_scatter] = {2000, 0, 0.0625, 0.125};
+  c.cache_bytes = 32e6;
   c.eager = true, c.attention_flops_per_ns[DType::bf16] = 30e3;
   const Cluster again = read_cluster(to_json(c).dump(), "again");
   EXPECT_EQ(to_json(again).dump(), to_json(c).dump());
   EXPECT_DOUBLE_EQ(again.ops.at("adamw/f32").ns_per_byte, 0.0125);
   EXPECT_DOUBLE_EQ(again.ops.at("matmul_nn/f32").ns_per_flop, 0.004);
-  EXPECT_DOUBLE_EQ(again.verbs.at(Verb::reduce_scatter).latency_ns, 2000);
+  EXPECT_DOUBLE_EQ(again.verbs.at(Verb::reduce_scatter).launch_ns, 2000);
+  EXPECT_DOUBLE_EQ(again.verbs.at(Verb::reduce_scatter).ns_per_cold_byte, 0.125);
+  EXPECT_EQ(again.cache_bytes, 32e6);
   EXPECT_TRUE(again.eager);
   EXPECT_DOUBLE_EQ(again.attention_flops_per_ns.at(DType::bf16), 30e3);
 }
@@ -94,7 +97,7 @@ TEST(ClusterFile, says_what_is_wrong) {
             "c.json: kernels is \"lazy\", but must be eager or fused.");
   EXPECT_EQ(refused(with("/matrix_tflops/bf16/attention", 0)),
             "c.json: matrix_tflops.bf16.attention is 0, but must be a number above 0.");
-  EXPECT_EQ(refused(with("/verbs/gossip", json{{"gb_per_s", 1}, {"latency_us", 1}})),
+  EXPECT_EQ(refused(with("/verbs/gossip", json{{"launch_us", 1}})),
             "c.json: verbs.gossip is no verb; known are all_reduce, reduce_scatter, all_gather.");
   json without = small();
   without.erase("inside_node");

@@ -4,18 +4,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 namespace shardmark {
 namespace {
 
-constexpr int terms = 3;  // flops, bytes, launch
+constexpr int terms = 4;  // flops, bytes, launch, cold bytes
 using Terms = std::array<double, terms>;
 
 // Each sample over its time, so that what is fitted is 1; flops and bytes in thousands, so that
 // the columns are of a size.
 Terms row_of(const CostSample& s) {
-  return {s.flops * 1e-3 / s.ns, s.bytes * 1e-3 / s.ns, 1 / s.ns};
+  return {s.flops * 1e-3 / s.ns, s.bytes * 1e-3 / s.ns, 1 / s.ns, s.cold_bytes * 1e-3 / s.ns};
 }
 
 // Gauss with pivots, over the chosen terms; none where they are not independent.
@@ -48,10 +49,23 @@ std::optional<Terms> solve(std::array<Terms, terms> a, Terms b, const std::vecto
 double squares(const std::vector<Terms>& rows, const Terms& x) {
   double total = 0;
   for (const Terms& r : rows) {
-    const double off = r[0] * x[0] + r[1] * x[1] + r[2] * x[2] - 1;
+    const double off = std::inner_product(r.begin(), r.end(), x.begin(), -1.0);
     total += off * off;
   }
   return total;
+}
+
+// All sets of terms, small ones first.
+std::vector<std::vector<int>> choices() {
+  std::vector<std::vector<int>> all;
+  for (unsigned set = 1; set < 1U << terms; ++set) {
+    std::vector<int>& chosen = all.emplace_back();
+    for (int i = 0; i < terms; ++i)
+      if (set >> i & 1) chosen.push_back(i);
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  return all;
 }
 
 }  // namespace
@@ -67,21 +81,22 @@ OpCost fit_cost(const std::vector<CostSample>& samples) {
       for (int j = 0; j < terms; ++j) a[i][j] += rows.back()[i] * rows.back()[j];
     }
   }
-  static const std::vector<std::vector<int>> choices = {{0},    {1},    {2},      {0, 1},
-                                                        {0, 2}, {1, 2}, {0, 1, 2}};
   Terms best{};
   double least = squares(rows, best);
-  for (const std::vector<int>& chosen : choices) {
+  for (const std::vector<int>& chosen : choices()) {
     const auto x = solve(a, b, chosen);
     if (!x || std::any_of(x->begin(), x->end(), [](double v) { return v < 0; })) continue;
     const double off = squares(rows, *x);
     if (off < least * (1 - 1e-9)) least = off, best = *x;
   }
-  return {best[2], best[0] * 1e-3, best[1] * 1e-3};
+  return {best[2], best[0] * 1e-3, best[1] * 1e-3, best[3] * 1e-3};
 }
 
 double relative_error(const OpCost& c, const CostSample& s) {
-  return (c.launch_ns + s.flops * c.ns_per_flop + s.bytes * c.ns_per_byte) / s.ns - 1;
+  return (c.launch_ns + s.flops * c.ns_per_flop + s.bytes * c.ns_per_byte +
+          s.cold_bytes * c.ns_per_cold_byte) /
+             s.ns -
+         1;
 }
 
 }  // namespace shardmark

@@ -1,6 +1,6 @@
 #pragma once
-// Which launch, rate of products and rate of bytes explain measured times best? Least squares of
-// relative errors, none of the three negative.
+// Which launch, rate of products and rates of bytes explain measured times best? Least squares of
+// relative errors, none of the four negative.
 #include <vector>
 
 #include "impl/cluster.hpp"
@@ -9,6 +9,7 @@ namespace shardmark {
 
 struct CostSample {
   double flops = 0, bytes = 0, ns = 0;  // ns above 0
+  double cold_bytes = 0;                // those of bytes that no cache had
 };
 
 // Of all choices of terms the best one in which no term is negative; of equally good ones that with

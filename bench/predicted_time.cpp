@@ -15,7 +15,9 @@ std::pair<std::string, double> PredictedTime::binds() const {
   return {largest->first, largest->second};
 }
 
-Cluster cluster_for(Cluster c, const Cell& cell) {
+Cluster cluster_for(Cluster c, const Cell& cell, double held_bytes) {
+  const auto here = static_cast<double>(std::min<std::int64_t>(cell.ranks, c.gpus_per_node));
+  c.cold_share = cold_share_of(held_bytes * here, c.cache_bytes);
   const auto link = link_of("--link", cell.link);
   if (!link) return c;
   c.gpus_per_node = 1;

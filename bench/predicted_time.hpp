@@ -22,8 +22,9 @@ struct PredictedTime {
   std::pair<std::string, double> binds() const;  // the largest share
 };
 
-// The cluster that a cell sees: an emulated link is the only one it has.
-Cluster cluster_for(Cluster, const Cell&);
+// The cluster that a cell sees: an emulated link is the only one it has, and so much of what its
+// ranks hold is in a cache.
+Cluster cluster_for(Cluster, const Cell&, double held_bytes);
 
 // Makes the clock of a dry run, and reads it afterwards.
 class ClusterClock {

@@ -76,7 +76,7 @@ void take_peak(Prediction& p, const DryReport& dry) {
 
 std::pair<PredictedTime, DryReport> timed(const Prediction& p, const Training& t,
                                           const Cluster& given) {
-  const Cluster cluster = cluster_for(given, p.cell);
+  const Cluster cluster = cluster_for(given, p.cell, sum(p.claims.exact));
   ClusterClock clock(cluster, t.ranks);
   DryAsked asked = asked_of(p);
   asked.steps = ClusterClock::steps, asked.clock = clock.clock();

@@ -26,8 +26,8 @@ struct Scored {
 
 struct Score {
   std::vector<Scored> cells;
-  // Of two strategies whose measured steps surely differ, and nothing else of their cells: how
-  // often is the faster one predicted to be?
+  // Of two strategies whose measured steps surely differ, in all rounds and by least_difference,
+  // and nothing else of their cells: how often is the faster one predicted to be?
   std::size_t pairs = 0, right = 0;
   Score& operator+=(const Score&);  // of another run
   std::size_t scored() const;
@@ -36,7 +36,7 @@ struct Score {
   // The same of one part, in cells where it is at least `least_part` of the step.
   double part_error(const std::string& part, double q) const;
 };
-inline constexpr double least_part = 0.05;
+inline constexpr double least_part = 0.05, least_difference = 0.01;
 
 // records: of one run. link: what connects ranks that are processes, as --link writes
 // it; empty: not known, and they are not scored.

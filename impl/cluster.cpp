@@ -118,11 +118,15 @@ Cost tree(const Cluster& c, double payload, int ranks) {
   return cost;
 }
 
-Cost measured(const Lane& lane, Verb verb, double payload, double ranks) {
+double byte_ns(const Cluster& c, const OpCost& cost) {
+  return cost.ns_per_byte + c.cold_share * cost.ns_per_cold_byte;
+}
+
+Cost measured(const Cluster& c, const OpCost& verb_cost, Verb verb, double payload, double ranks) {
   Cost cost;
-  cost.latency_ns = lane.latency_ns;
+  cost.latency_ns = verb_cost.launch_ns;
   const double turns = verb == Verb::all_reduce ? 2 : 1;
-  cost.inside_ns = turns * payload * (ranks - 1) / ranks / lane.bytes_per_ns;
+  cost.inside_ns = turns * payload * (ranks - 1) / ranks * byte_ns(c, verb_cost);
   return cost;
 }
 
@@ -163,6 +167,10 @@ Cost& Cost::operator+=(const Cost& o) {
   return *this;
 }
 
+double cold_share_of(double held_bytes, double cache_bytes) {
+  return held_bytes > cache_bytes ? 1 - cache_bytes / held_bytes : 0;
+}
+
 std::string kind_of(const Op& op) {
   std::string kind(name(op));
   if (const auto* product = std::get_if<Matmul>(&op))
@@ -183,7 +191,7 @@ Cost cost_of(const Cluster& c, const Op& op, int ranks) {
   Cost cost;
   cost.launch_ns = known->second.launch_ns;
   cost.matrix_ns = work * known->second.ns_per_flop;
-  cost.memory_ns = traffic_bytes(op) * known->second.ns_per_byte;
+  cost.memory_ns = traffic_bytes(op) * byte_ns(c, known->second);
   return cost;
 }
 
@@ -191,7 +199,7 @@ Cost collective_cost(const Cluster& c, Verb verb, double payload, int ranks) {
   if (ranks < 2) return {};
   const auto known = c.verbs.find(verb);
   if (known != c.verbs.end() && ranks <= c.gpus_per_node)
-    return measured(known->second, verb, payload, ranks);
+    return measured(c, known->second, verb, payload, ranks);
   Cost cost = one_way(c, payload, ranks);
   if (verb != Verb::all_reduce) return cost;
   return cheaper(cost += Cost(cost), tree(c, payload, ranks));

@@ -15,9 +15,9 @@ struct Lane {
   double bytes_per_ns = 0, latency_ns = 0;  // GB/s
 };
 
-// ns = launch + flops * per_flop + bytes * per_byte: least squares over what was measured.
+// ns = launch + flops * per_flop + bytes * (per_byte + per_cold_byte where no cache has them).
 struct OpCost {
-  double launch_ns = 0, ns_per_flop = 0, ns_per_byte = 0;
+  double launch_ns = 0, ns_per_flop = 0, ns_per_byte = 0, ns_per_cold_byte = 0;
 };
 
 struct Cluster {
@@ -35,7 +35,9 @@ struct Cluster {
   // Compute takes so many times as long while a collective runs beside it.
   double contention = 1;
   std::map<std::string, OpCost> ops;  // measured, by kind_of(); all others by the rates above
-  std::map<Verb, Lane> verbs;         // measured inside a node: a call, and bytes of volume
+  std::map<Verb, OpCost> verbs;       // measured inside a node: a call, and bytes of volume
+  double cache_bytes = 0;             // the last one of a node; for what is measured
+  double cold_share = 0;              // cold_share_of() what runs
   std::map<std::string, std::string> sources;  // by figure
 };
 
@@ -48,6 +50,10 @@ struct Cost {
   }
   Cost& operator+=(const Cost&);
 };
+
+// The part of a step's bytes that no cache still has, where so many bytes take turns in one: all
+// but what fits. held_bytes: of all ranks that share the cache.
+double cold_share_of(double held_bytes, double cache_bytes);
 
 // Which ops have one cost: name, transposes, and the narrowest floating type in it,
 // "matmul_tn/bf16".

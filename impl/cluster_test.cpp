@@ -98,9 +98,13 @@ TEST(Cluster, measured_costs_stand_in_front_of_the_rates) {
   const Op clear = Clear{on(DType::f32, 1000)};
   c.ops["clear/f32"] = {50, 0, 0.25};
   EXPECT_DOUBLE_EQ(cost_of(c, clear, 1).ns(), 50 + 0.25 * 4000);
-  c.verbs[Verb::all_reduce] = {10, 2000};
+  c.verbs[Verb::all_reduce] = {2000, 0, 0.1, 0.3};
   // 2 * 3/4 of 4e6 bytes at 10 GB/s.
   EXPECT_DOUBLE_EQ(collective_cost(c, Verb::all_reduce, 4e6, 4).ns(), 2000 + 600'000);
+  // With half of the bytes out of the cache: 0.1 + 0.15 ns a byte.
+  c.cold_share = cold_share_of(64e6, 32e6);
+  EXPECT_DOUBLE_EQ(collective_cost(c, Verb::all_reduce, 4e6, 4).ns(), 2000 + 1'500'000);
+  EXPECT_EQ(cold_share_of(31e6, 32e6), 0);
   // Beyond the node nothing was measured.
   EXPECT_GT(collective_cost(c, Verb::all_reduce, 8, 16).latency_ns, 20'000);
 }
