@@ -101,12 +101,13 @@ double Score::step_error(double q) const {
   return quantile(all, q);
 }
 
-double Score::part_error(const std::string& part, double q) const {
+std::optional<double> Score::part_error(const std::string& part, double q) const {
   std::vector<double> all;
   for (const Scored& s : cells)
     for (const ScoredPart& p : s.parts)
       if (p.name == part && p.measured_ns >= least_part * s.measured_ns)
         all.push_back(std::abs(p.predicted_ns / p.measured_ns - 1));
+  if (all.empty()) return {};
   return quantile(all, q);
 }
 

@@ -2,6 +2,7 @@
 // How good are predictions? Runs of a machine against what its own cluster file predicts for them,
 // cell by cell and phase by phase.
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,8 @@ struct Score {
   std::size_t scored() const;
   // q of all |errors|: 0.5 is the median, 1 the worst; 0 where nothing is scored.
   double step_error(double q) const;
-  // The same of one part, in cells where it is at least `least_part` of the step.
-  double part_error(const std::string& part, double q) const;
+  // The same of one part, in cells where it is at least `least_part` of the step; none: nowhere.
+  std::optional<double> part_error(const std::string& part, double q) const;
 };
 inline constexpr double least_part = 0.05, least_difference = 0.01;
 

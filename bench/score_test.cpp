@@ -51,8 +51,8 @@ TEST(Score, errors_are_what_the_records_were_made_with) {
   EXPECT_NEAR(all.step_error(0.5), 0.225, 1e-9);
   EXPECT_NEAR(all.step_error(1), 0.25, 1e-9);
   // Waiting for the other rank is taken off.
-  EXPECT_NEAR(all.part_error("exposed", 1), 0.25, 1e-9);
-  EXPECT_NEAR(all.part_error("forward", 0), 0.2, 1e-9);
+  EXPECT_NEAR(*all.part_error("exposed", 1), 0.25, 1e-9);
+  EXPECT_NEAR(*all.part_error("forward", 0), 0.2, 1e-9);
 }
 
 TEST(Score, a_pair_counts_where_its_steps_surely_differ) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "bench/score.hpp"
+#include "bench/text.hpp"
 #include "bench/units.hpp"
 
 namespace shardmark {
@@ -63,11 +64,16 @@ std::string score_text(const Score& score, const Cluster& c) {
                               percent(score.step_error(1))),
                   columns) +
           "\n";
-  std::string parts = "By part, where it is at least a twentieth of the step, median and worst:";
+  std::vector<std::string> parts;
   for (const char* part : part_names)
-    parts += fmt::format(" {} {}, {}{}", part, percent(score.part_error(part, 0.5)),
-                         percent(score.part_error(part, 1)), part == part_names[3] ? "." : ";");
-  text += wrapped(parts, columns) + "\n";
+    if (const auto middle = score.part_error(part, 0.5))
+      parts.push_back(
+          fmt::format("{} {}, {}", part, percent(*middle), percent(*score.part_error(part, 1))));
+  if (!parts.empty())
+    text += wrapped("By part, where it is at least a twentieth of the step, median and worst: " +
+                        join(parts, "; ") + ".",
+                    columns) +
+            "\n";
   if (score.pairs > 0)
     text +=
         wrapped(
@@ -95,7 +101,8 @@ json to_json(const Score& score, const Cluster& c) {
     cells.push_back(std::move(cell));
   }
   for (const char* part : part_names)
-    parts[part] = {{"median", score.part_error(part, 0.5)}, {"worst", score.part_error(part, 1)}};
+    if (const auto middle = score.part_error(part, 0.5))
+      parts[part] = {{"median", *middle}, {"worst", *score.part_error(part, 1)}};
   return {{"cluster", c.name},
           {"scored", score.scored()},
           {"median", score.step_error(0.5)},
