@@ -16,14 +16,14 @@ using nlohmann::json;
 
 // Why no prediction can be held against this row; empty: one can.
 std::string why_not(const Row& row, const Cell& cell, const std::string& link) {
-  if (!row.shown) return "it has no round that came to its end";
+  if (!row.shown) return "no round that came to its end";
   const json& r = *row.shown;
-  if (!r.at("time").is_object()) return "its time was not recorded";
-  if (r.at("oversubscribed") != false) return "it has more threads than cores";
-  if (cell.threads_per_rank != 1) return "its ranks have several threads";
-  if (cell.device != "cpu") return "it ran on another device";
+  if (!r.at("time").is_object()) return "no recorded time";
+  if (r.at("oversubscribed") != false) return "more threads than cores";
+  if (cell.threads_per_rank != 1) return "several threads a rank";
+  if (cell.device != "cpu") return "another device";
   if (cell.comm != "thread" && cell.link == "none" && link.empty() && cell.ranks > 1)
-    return "its ranks are processes, and the link between them is not known (--link)";
+    return "ranks are processes, and the link between them is not known (--link)";
   return "";
 }
 
