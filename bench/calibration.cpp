@@ -84,7 +84,10 @@ class Notebook {
 
   void write(Cluster& c) const {
     for (const auto& [kind, samples] : ops_) c.ops[kind] = fit_cost(samples);
-    for (const auto& [verb, samples] : verbs_) c.verbs[verb] = fit_cost(samples);
+    for (const auto& [verb, samples] : verbs_)
+      // A call whose bytes cost nothing was not measured.
+      if (const OpCost cost = fit_cost(samples); cost.ns_per_byte + cost.ns_per_cold_byte > 0)
+        c.verbs[verb] = cost;
   }
 
  private:
@@ -123,8 +126,8 @@ Cluster calibrated(const std::function<void(const std::string&)>& say) {
   const nlohmann::json m = machine();
   const int cores = m["cores_usable"];
   Cluster c;
-  c.name = fmt::format("{}, {} cores", m["cpu"].is_string() ? m["cpu"].get<std::string>() : "here",
-                       cores);
+  c.cpu = m["cpu"].is_string() ? m["cpu"].get<std::string>() : "unknown";
+  c.name = fmt::format("{}, {} cores", c.cpu.substr(0, 60), cores);
   c.gpus_per_node = cores;
   c.memory_bytes = (m["memory_bytes"].is_null() ? 1e9 : m["memory_bytes"].get<double>()) / cores;
   say("ceilings");

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "bench/embedded.hpp"
@@ -24,17 +25,16 @@ class Figures {
 
   bool has(const std::string& key) const { return all_.contains(key) && !all_[key].is_null(); }
 
-  // least itself is allowed where it is no rate.
-  double number(const std::string& key, double least, bool above) const {
+  double number(const std::string& key, double least, double most) const {
     const json& value = at(key, "a number");
-    const bool fits = value.is_number() && std::isfinite(value.get<double>()) &&
-                      (above ? value.get<double>() > least : value.get<double>() >= least);
-    if (!fits)
-      refuse(key, fmt::format("is {}, but must be a number {} {}", value.dump(),
-                              above ? "above" : "of at least", least));
+    if (!value.is_number() || !(value.get<double>() >= least && value.get<double>() <= most))
+      refuse(key, fmt::format("is {}, but must be a number from {:g} to {:g}", value.dump(), least,
+                              most));
     return value;
   }
-  double rate(const std::string& key) const { return number(key, 0, true); }
+  // In GB/s or TFLOP/s: beyond these a step has no number of nanoseconds.
+  double rate(const std::string& key) const { return number(key, 1e-6, 1e9); }
+  double us(const std::string& key) const { return number(key, 0, 1e9); }
 
   std::string word(const std::string& key) const {
     const json& value = at(key, "a text");
@@ -57,8 +57,8 @@ class Figures {
   void only(const std::vector<std::string>& known) const {
     for (const std::string& key : keys())
       if (std::find(known.begin(), known.end(), key) == known.end())
-        refuse(key, fmt::format("is unknown; known are {}{}", join(known, ", "),
-                                suggestion(key, known)));
+        throw InputError(fmt::format("{}: {}{} is unknown; known are {}{}", file_, path_, key,
+                                     join(known, ", "), suggestion(key, known)));
   }
 
   [[noreturn]] void refuse(const std::string& key, const std::string& what) const {
@@ -76,7 +76,7 @@ class Figures {
 
 Lane lane_of(const Figures& f) {
   f.only({"gb_per_s", "latency_us"});
-  return {f.rate("gb_per_s"), f.number("latency_us", 0, false) * 1e3};
+  return {f.rate("gb_per_s"), f.us("latency_us") * 1e3};
 }
 
 DType type_named(const Figures& f, const std::string& key) {
@@ -110,13 +110,13 @@ void read_rates(Cluster& c, const Figures& all) {
 
 OpCost cost_in(const Figures& f) {
   f.only({"launch_us", "us_per_gflop", "us_per_gb", "us_per_cold_gb"});
-  const auto figure = [&f](const char* key) { return f.has(key) ? f.number(key, 0, false) : 0; };
+  const auto figure = [&f](const char* key) { return f.has(key) ? f.number(key, 0, 1e12) : 0; };
   return {figure("launch_us") * 1e3, figure("us_per_gflop") * 1e-6, figure("us_per_gb") * 1e-6,
           figure("us_per_cold_gb") * 1e-6};
 }
 
 void read_measured(Cluster& c, const Figures& all) {
-  if (all.has("cache_bytes")) c.cache_bytes = all.number("cache_bytes", 0, false);
+  if (all.has("cache_bytes")) c.cache_bytes = all.number("cache_bytes", 0, 1e18);
   if (all.has("ops"))
     for (const Figures ops = all.below("ops"); const std::string& key : ops.keys())
       c.ops[key] = cost_in(ops.below(key));
@@ -131,6 +131,16 @@ bool is_eager(const Figures& all) {
   if (kernels != "eager" && kernels != "fused")
     all.refuse("kernels", fmt::format("is \"{}\", but must be eager or fused", kernels));
   return kernels == "eager";
+}
+
+// It stands in sentences.
+std::string name_in(const Figures& all) {
+  std::string name = all.word("name");
+  const bool prints =
+      std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 127; });
+  if (name.empty() || name.size() > 80 || !prints)
+    all.refuse("name", "must be a text of 1 to 80 bytes in one line");
+  return name;
 }
 
 bool is_file(const std::string& name) { return name.find_first_of("/.") != std::string::npos; }
@@ -178,18 +188,19 @@ Cluster read_cluster(const std::string& text, const std::string& file) {
             "launch_us", "kernels", "inside_node", "between_nodes", "contention", "cache_bytes",
             "ops", "verbs", "sources"});
   Cluster c;
-  c.name = all.word("name");
-  const double gpus = all.number("gpus_per_node", 1, false);
-  if (gpus != std::floor(gpus) || gpus > 1e6)
-    all.refuse("gpus_per_node", fmt::format("is {}, but must be a whole number up to 1e6", gpus));
+  c.name = name_in(all);
+  if (all.has("cpu")) c.cpu = all.word("cpu");
+  const double gpus = all.number("gpus_per_node", 1, 1e6);
+  if (gpus != std::floor(gpus))
+    all.refuse("gpus_per_node", fmt::format("is {}, but must be a whole number", gpus));
   c.gpus_per_node = static_cast<int>(gpus);
-  c.memory_bytes = all.rate("memory_bytes");
+  c.memory_bytes = all.number("memory_bytes", 1e6, 1e18);
   read_rates(c, all);
-  c.launch_ns = all.has("launch_us") ? all.number("launch_us", 0, false) * 1e3 : 0;
+  c.launch_ns = all.has("launch_us") ? all.us("launch_us") * 1e3 : 0;
   c.eager = is_eager(all);
   c.inside = lane_of(all.below("inside_node"));
   c.between = all.has("between_nodes") ? lane_of(all.below("between_nodes")) : c.inside;
-  if (all.has("contention")) c.contention = all.number("contention", 1, false);
+  if (all.has("contention")) c.contention = all.number("contention", 1, 100);
   read_measured(c, all);
   if (all.has("sources"))
     for (const Figures from = all.below("sources"); const std::string& key : from.keys())
@@ -216,6 +227,7 @@ nlohmann::ordered_json to_json(const Cluster& c) {
   out["between_nodes"] = to_json(c.between);
   out["contention"] = c.contention;
   if (c.cache_bytes > 0) out["cache_bytes"] = c.cache_bytes;
+  if (!c.cpu.empty()) out["cpu"] = c.cpu;
   for (const auto& [kind, cost] : c.ops) out["ops"][kind] = to_json(cost);
   for (const auto& [verb, cost] : c.verbs) out["verbs"][std::string(name(verb))] = to_json(cost);
   out["sources"] = c.sources;

@@ -80,13 +80,13 @@ TEST(ClusterFile, presets_have_a_source_for_every_figure) {
 
 TEST(ClusterFile, says_what_is_wrong) {
   EXPECT_EQ(refused(with("/inside_node/gb_per_s", 0)),
-            "c.json: inside_node.gb_per_s is 0, but must be a number above 0.");
+            "c.json: inside_node.gb_per_s is 0, but must be a number from 1e-06 to 1e+09.");
   EXPECT_EQ(refused(with("/inside_node/gb_per_s", -3)),
-            "c.json: inside_node.gb_per_s is -3, but must be a number above 0.");
+            "c.json: inside_node.gb_per_s is -3, but must be a number from 1e-06 to 1e+09.");
   EXPECT_EQ(refused(with("/gpus_per_node", 2.5)),
-            "c.json: gpus_per_node is 2.5, but must be a whole number up to 1e6.");
+            "c.json: gpus_per_node is 2.5, but must be a whole number.");
   EXPECT_EQ(refused(with("/contention", 0.5)),
-            "c.json: contention is 0.5, but must be a number of at least 1.");
+            "c.json: contention is 0.5, but must be a number from 1 to 100.");
   EXPECT_EQ(refused(with("/memory_byte", 3)).substr(0, 31), "c.json: memory_byte is unknown;");
   EXPECT_NE(refused(with("/memory_byte", 3)).find("did you mean memory_bytes?"), std::string::npos);
   EXPECT_EQ(refused(with("/matrix_tflops", json::object())),
@@ -96,9 +96,13 @@ TEST(ClusterFile, says_what_is_wrong) {
   EXPECT_EQ(refused(with("/kernels", "lazy")),
             "c.json: kernels is \"lazy\", but must be eager or fused.");
   EXPECT_EQ(refused(with("/matrix_tflops/bf16/attention", 0)),
-            "c.json: matrix_tflops.bf16.attention is 0, but must be a number above 0.");
+            "c.json: matrix_tflops.bf16.attention is 0, but must be a number from 1e-06 to 1e+09.");
   EXPECT_EQ(refused(with("/verbs/gossip", json{{"launch_us", 1}})),
             "c.json: verbs.gossip is no verb; known are all_reduce, reduce_scatter, all_gather.");
+  EXPECT_EQ(refused(with("/memory_gb_per_s/peak", 1e-300)),
+            "c.json: memory_gb_per_s.peak is 1e-300, but must be a number from 1e-06 to 1e+09.");
+  EXPECT_EQ(refused(with("/name", "two\nlines")),
+            "c.json: name must be a text of 1 to 80 bytes in one line.");
   json without = small();
   without.erase("inside_node");
   EXPECT_EQ(refused(without), "c.json: inside_node is missing; it is an object.");

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "bench/calibration.hpp"
 #include "bench/cell.hpp"
@@ -52,15 +53,20 @@ MeasuredRates measured_rates(int cores) {
 }
 
 // Half a minute of measuring is not done for a file that cannot be.
-void check_folder_of(const std::string& file) {
-  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
-  if (::access(folder.c_str(), W_OK) != 0)
-    throw InputError(fmt::format("--output {} cannot be written: {}: {}.", file, folder.string(),
-                                 std::strerror(errno)));
+void check_output(const std::string& file) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored))
+    throw InputError(fmt::format("--output {} is no regular file, but must become one.", file));
+  const std::string probe = fmt::format("{}.{}", file, ::getpid());
+  errno = 0;
+  if (!std::ofstream(probe))
+    throw InputError(fmt::format("--output {} cannot be written: {}.", file, std::strerror(errno)));
+  fs::remove(probe, ignored);
 }
 
 int write_cluster(const std::string& file) {
-  check_folder_of(file);
+  check_output(file);
   const Cluster c = calibrated([](const std::string& what) {
     fmt::print(stderr, "shardmark doctor: measuring {}\n", what);
   });

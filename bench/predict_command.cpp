@@ -12,6 +12,7 @@
 #include "bench/predict_text.hpp"
 #include "bench/strategy_config.hpp"
 #include "bench/text.hpp"
+#include "bench/units.hpp"
 
 namespace shardmark {
 
@@ -100,7 +101,7 @@ int predict_command(const CLI::App& command, const PredictArguments& a) {
   if (cluster && !memory) memory = cluster->memory_bytes;
   std::vector<std::string> notes;
   const std::vector<Prediction> all = predictions(command, a, cluster, notes);
-  for (const std::string& note : notes) fmt::print(stderr, "{}\n", note);
+  for (const std::string& note : notes) fmt::print(stderr, "{}\n", wrapped(note, 100, "  "));
   if (a.format == "json") {
     nlohmann::json out = nlohmann::json::array();
     for (const Prediction& p : all) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "bench/memory_fit.hpp"
 #include "bench/record.hpp"
@@ -20,6 +21,10 @@ using nlohmann::json;
 using Rows = std::vector<const Prediction*>;
 
 constexpr std::size_t columns = 100;
+
+std::string fixed(double value, int decimals) {
+  return std::abs(value) < 9999.995 ? fmt::format("{:.{}f}", value, decimals) : grouped(value);
+}
 
 // What rows of one table have in common.
 json shared_settings(const Prediction& p) {
@@ -83,13 +88,22 @@ std::string call_counts(const Prediction& p) {
 }
 
 // What a rank lacks, in place of the calls.
-std::string lack(const Prediction& p, double memory_bytes, const DecimalUnit& unit) {
+std::string lack(const Prediction& p, double memory_bytes, const DecimalUnit& unit, int decimals) {
   const double over = over_bytes(p, memory_bytes);
   if (over == 0) return "fits";
-  return (p.peak_exact ? "" : "≤") + two_decimals(over / unit.size);
+  return (p.peak_exact ? "" : "≤") + fixed(over / unit.size, decimals);
 }
 
-std::string table(const Rows& rows, std::optional<double> memory) {
+// As many decimals as there is room for.
+template <class Table>
+std::string fitted(const Table& with_decimals) {
+  Grid grid = with_decimals(2);
+  for (int decimals = 1; decimals >= 0 && grid.width() > columns; --decimals)
+    grid = with_decimals(decimals);
+  return grid.text();
+}
+
+Grid table(const Rows& rows, std::optional<double> memory, int decimals) {
   double largest = 0, sent = 0;
   for (const Prediction* p : rows) {
     largest = std::max(largest, p->peak_bytes);
@@ -97,7 +111,7 @@ std::string table(const Rows& rows, std::optional<double> memory) {
   }
   // A unit in which the smaller ones still have digits.
   const DecimalUnit unit = unit_for(largest / 50, "B"), wire = unit_for(sent / 50, "B");
-  const auto held = [&](double bytes) { return two_decimals(bytes / unit.size); };
+  const auto held = [&](double bytes) { return fixed(bytes / unit.size, decimals); };
   Grid grid(1);
   grid.row({"", "", "weights", "grads", "optimizer", "states", "passing", "activ.", "work", "peak",
             "sent", memory ? "lacking" : "calls"});
@@ -109,18 +123,19 @@ std::string table(const Rows& rows, std::optional<double> memory) {
               held(optimizer(*p)), held(p->model_state_bytes()), held(passing(*p)),
               held(p->held_bytes(Tag::activation)), held(p->held_bytes(Tag::workspace)),
               (p->peak_exact ? "" : "≤") + held(p->peak_bytes),
-              two_decimals(p->volume_bytes() / wire.size),
-              memory ? lack(*p, *memory, unit) : call_counts(*p)});
-  return grid.text();
+              fixed(p->volume_bytes() / wire.size, decimals),
+              memory ? lack(*p, *memory, unit, decimals) : call_counts(*p)});
+  return grid;
 }
 
-std::string time_table(const Rows& rows) {
-  std::int64_t longest = 0;
-  for (const Prediction* p : rows) longest = std::max(longest, p->time->step.step_ns);
-  const bool long_ones = longest >= 10'000'000'000;
+Grid time_table(const Rows& rows, int decimals) {
+  const auto step = [](const Prediction* p) { return p->time->step.step_ns; };
+  const bool long_ones = step(*std::min_element(rows.begin(), rows.end(), [&](auto* a, auto* b) {
+                           return step(a) < step(b);
+                         })) >= 1'000'000'000;
   const char* unit = long_ones ? "s" : "ms";
   const auto in_unit = [&](std::int64_t ns) {
-    return two_decimals(static_cast<double>(ns) * (long_ones ? 1e-9 : 1e-6));
+    return fixed(static_cast<double>(ns) * (long_ones ? 1e-9 : 1e-6), decimals);
   };
   Grid grid(1);
   grid.row({"", "", "step", "forward", "backward", "update", "exposed", "hidden", "tokens/s", "MFU",
@@ -137,17 +152,25 @@ std::string time_table(const Rows& rows) {
               grouped(std::round(t.tokens_per_s)), t.mfu > 0 ? readable(t.mfu * 100, 1) : "–",
               fmt::format("{} {}", what, percent(share, 0))});
   }
-  return grid.text();
+  return grid;
+}
+
+std::set<std::string> caveats(const Rows& rows, const Cluster& c) {
+  std::set<std::string> all;
+  for (const Prediction* p : rows)
+    if (std::string caveat = caveat_of(c, p->cell); !caveat.empty()) all.insert(std::move(caveat));
+  return all;
 }
 
 std::string time_legend(const Cluster& c) {
-  return wrapped(
-             fmt::format("Times of one step on {}, from the strategy's own step and the cluster's "
-                         "figures: backward with what is computed again, update with clipping, "
-                         "exposed: communication during which nothing was computed. MFU: of the "
-                         "peak matrix rate. A prediction is no measurement.",
-                         c.name),
-             columns) +
+  return wrapped(fmt::format(
+                     "Times of one step on {}, from the strategy's own step and the cluster's "
+                     "figures: backward with what is computed again, update with clipping, "
+                     "exposed: communication during which nothing was computed. MFU: products of "
+                     "forward and backward, without what attention masks, over the peak matrix "
+                     "rate. A prediction is no measurement.",
+                     c.name),
+                 columns) +
          "\n";
 }
 
@@ -186,9 +209,13 @@ std::string predict_text(const std::vector<Prediction>& all, const std::optional
   for (const auto& [key, rows] : groups) {
     const Prediction& first = *rows.front();
     text += wrapped(title(first), columns, "  ") + "\n";
-    text +=
-        wrapped(settings(first.cell), columns, "  ") + "\n\n" + table(rows, memory_bytes) + "\n";
-    if (cluster) text += time_table(rows) + "\n";
+    text += wrapped(settings(first.cell), columns, "  ") + "\n\n" +
+            fitted([&](int d) { return table(rows, memory_bytes, d); }) + "\n";
+    if (cluster) {
+      text += fitted([&](int d) { return time_table(rows, d); }) + "\n";
+      for (const std::string& caveat : caveats(rows, *cluster))
+        text += wrapped("note: " + caveat, columns, "  ") + "\n\n";
+    }
     for (const std::string& note : first.model->notes)
       text += wrapped("note: " + note, columns, "  ") + "\n";
     if (!first.model->notes.empty()) text += "\n";

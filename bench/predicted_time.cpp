@@ -1,6 +1,8 @@
 // How long would a step take on a cluster that is not here? See predicted_time.hpp.
 #include "bench/predicted_time.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "bench/link_text.hpp"
@@ -15,9 +17,7 @@ std::pair<std::string, double> PredictedTime::binds() const {
   return {largest->first, largest->second};
 }
 
-Cluster cluster_for(Cluster c, const Cell& cell, double held_bytes) {
-  const auto here = static_cast<double>(std::min<std::int64_t>(cell.ranks, c.gpus_per_node));
-  c.cold_share = cold_share_of(held_bytes * here, c.cache_bytes);
+Cluster cluster_for(Cluster c, const Cell& cell) {
   const auto link = link_of("--link", cell.link);
   if (!link) return c;
   c.gpus_per_node = 1;
@@ -26,11 +26,30 @@ Cluster cluster_for(Cluster c, const Cell& cell, double held_bytes) {
   return c;
 }
 
-ClusterClock::ClusterClock(const Cluster& c, int ranks) : cluster_(c), ranks_(ranks) {}
+Placement placement_of(const Cluster& c, const Cell& cell, double held_bytes) {
+  const auto here = static_cast<double>(std::min<std::int64_t>(cell.ranks, c.gpus_per_node));
+  return {static_cast<int>(cell.ranks), cold_share_of(held_bytes * here, c.cache_bytes),
+          cell.link != "none" || !c.cpu.empty()};
+}
+
+std::string caveat_of(const Cluster& c, const Cell& cell) {
+  if (c.cpu.empty()) return "";
+  if (cell.link == "none" && cell.ranks > c.gpus_per_node)
+    return fmt::format(
+        "{} was measured with a rank on each of its {} cores; beyond that every {} ranks are a "
+        "machine of their own here, with links between them as inside: give --link.",
+        c.name, c.gpus_per_node, c.gpus_per_node);
+  if (cell.threads_per_rank > 1)
+    return fmt::format("{} was measured with one thread a rank; these figures are of one, too.",
+                       c.name);
+  return "";
+}
+
+ClusterClock::ClusterClock(const Cluster& c, const Placement& p) : cluster_(c), placement_(p) {}
 
 DryClock ClusterClock::clock() {
   return {[this](const Op& op) {
-            const Cost cost = cost_of(cluster_, op, ranks_);
+            const Cost cost = cost_of(cluster_, op, placement_);
             (std::holds_alternative<Transfer>(op) ? collectives_ : compute_) += cost;
             return cost.ns();
           },

@@ -22,14 +22,17 @@ struct PredictedTime {
   std::pair<std::string, double> binds() const;  // the largest share
 };
 
-// The cluster that a cell sees: an emulated link is the only one it has, and so much of what its
-// ranks hold is in a cache.
-Cluster cluster_for(Cluster, const Cell&, double held_bytes);
+// The cluster that a cell sees: an emulated link is the only one it has.
+Cluster cluster_for(Cluster, const Cell&);
+// held_bytes: of one rank.
+Placement placement_of(const Cluster&, const Cell&, double held_bytes);
+// What a prediction for this cell does not know of this cluster, a sentence; empty: nothing.
+std::string caveat_of(const Cluster&, const Cell&);
 
 // Makes the clock of a dry run, and reads it afterwards.
 class ClusterClock {
  public:
-  ClusterClock(const Cluster&, int ranks);
+  ClusterClock(const Cluster&, const Placement&);
   ClusterClock(const ClusterClock&) = delete;
   ClusterClock& operator=(const ClusterClock&) = delete;
   DryClock clock();
@@ -38,7 +41,7 @@ class ClusterClock {
 
  private:
   const Cluster& cluster_;
-  int ranks_;
+  Placement placement_;
   Cost compute_, collectives_;
 };
 

@@ -74,10 +74,24 @@ void take_peak(Prediction& p, const DryReport& dry) {
   p.peak_exact = true;
 }
 
+// Some seconds, and a GB of timeline.
+void check_dry(const Prediction& p) {
+  constexpr double most = 100'000;
+  const double units = static_cast<double>(p.model->architecture.units.size()) *
+                       static_cast<double>(p.cell.accumulate);
+  if (segments_of(p.claims) + units <= most) return;
+  throw InputError(fmt::format(
+      "a step of {} has {:.0f} collectives and {:.0f} passes through a unit, but its time can be "
+      "predicted up to {:.0f} of both together: give a larger --bucket-mb or a smaller "
+      "--accumulate, or no --cluster.",
+      p.cell.strategy, segments_of(p.claims), units, most));
+}
+
 std::pair<PredictedTime, DryReport> timed(const Prediction& p, const Training& t,
                                           const Cluster& given) {
-  const Cluster cluster = cluster_for(given, p.cell, sum(p.claims.exact));
-  ClusterClock clock(cluster, t.ranks);
+  check_dry(p);
+  const Cluster cluster = cluster_for(given, p.cell);
+  ClusterClock clock(cluster, placement_of(cluster, p.cell, sum(p.claims.exact)));
   DryAsked asked = asked_of(p);
   asked.steps = ClusterClock::steps, asked.clock = clock.clock();
   DryReport dry = dry_run(t, asked);

@@ -59,6 +59,7 @@ FigureOptions figure_of(const ReportArguments& a) {
   if (!a.cell.empty() && a.figure != "timeline")
     throw InputError(
         "--cell is for --figure timeline; --cells TEXT chooses those of other figures.");
+  if (!a.machine.empty()) throw InputError("--machine is for the page, which scores predictions.");
   const auto& metrics = history_metrics();
   if (!a.metric.empty() && a.figure != "history")
     throw InputError("--metric is for --figure history.");
@@ -86,7 +87,15 @@ std::optional<Cluster> machine_of(const ReportArguments& a) {
   if (!a.machine.empty()) return cluster_of("--machine", a.machine);
   constexpr const char* usual = "results/machine.json";
   if (!std::filesystem::exists(usual)) return {};
-  return cluster_of("--machine", usual);
+  try {
+    return cluster_of("--machine", usual);
+  } catch (const InputError& e) {
+    fmt::print(stderr,
+               "shardmark: no predictions are scored, since {} Measure again: shardmark "
+               "doctor -o {}\n",
+               e.what(), usual);
+    return {};
+  }
 }
 
 // A timeline is of one cell: which one is never left to chance.

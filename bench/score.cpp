@@ -1,6 +1,8 @@
 // How good are predictions? See score.hpp.
 #include "bench/score.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -15,13 +17,18 @@ namespace {
 using nlohmann::json;
 
 // Why no prediction can be held against this row; empty: one can.
-std::string why_not(const Row& row, const Cell& cell, const std::string& link) {
+std::string why_not(const Row& row, const Cell& cell, const Cluster& c, const std::string& link) {
   if (!row.shown) return "no round that came to its end";
   const json& r = *row.shown;
   if (!r.at("time").is_object()) return "no recorded time";
   if (r.at("oversubscribed") != false) return "more threads than cores";
   if (cell.threads_per_rank != 1) return "several threads a rank";
   if (cell.device != "cpu") return "another device";
+  const json& machine = r.at("machine");
+  if (c.cpu.empty())
+    return fmt::format("{} is no measured machine; `shardmark doctor -o` makes one", c.name);
+  if (machine.at("cpu") != c.cpu || machine.at("cores_usable") != c.gpus_per_node)
+    return fmt::format("another machine than {}", c.name);
   if (cell.comm != "thread" && cell.link == "none" && link.empty() && cell.ranks > 1)
     return "ranks are processes, and the link between them is not known (--link)";
   return "";
@@ -32,21 +39,27 @@ double of(const json& median, const char* part) {
   return value.is_null() ? 0 : value.get<double>();
 }
 
+// Without a common clock waiting cannot be told from moving.
+double exposed_transfer(const json& m) {
+  if (m.at("transfer_ns").is_null() || m.at("hidden_transfer_ns").is_null())
+    return of(m, "exposed");
+  return std::max(0.0, of(m, "transfer") - of(m, "hidden_transfer"));
+}
+
 std::vector<ScoredPart> parts_of(const json& m, const StepTimes& p) {
   const auto ns = [&p](Phase a) { return static_cast<double>(p.of(a)); };
   return {{"forward", of(m, "forward"), ns(Phase::forward)},
           {"backward", of(m, "recompute") + of(m, "backward"),
            ns(Phase::recompute) + ns(Phase::backward)},
           {"update", of(m, "clip") + of(m, "update"), ns(Phase::clip) + ns(Phase::update)},
-          {"exposed", std::max(0.0, of(m, "exposed") - of(m, "skew")),
-           static_cast<double>(p.exposed_ns)}};
+          {"exposed", exposed_transfer(m), static_cast<double>(p.exposed_ns)}};
 }
 
 Scored scored(const Row& row, const Cluster& c, const std::string& link) {
   Scored out;
   out.id = row.id;
   Cell cell = cell_from_json((row.shown ? *row.shown : *row.not_ok.back()).at("cell"));
-  out.why_not = why_not(row, cell, link);
+  out.why_not = why_not(row, cell, c, link);
   if (!out.why_not.empty()) return out;
   if (cell.comm != "thread" && cell.link == "none" && !link.empty()) cell.link = link;
   const Prediction p = predict({cell}, c).front();

@@ -66,7 +66,7 @@ int score_command(const ScoreArguments& a) {
     fmt::print("{}\n", to_json(all, cluster).dump(1));
   else
     fmt::print("{}", score_text(all, cluster));
-  return 0;
+  return all.scored() > 0 ? 0 : 1;
 }
 
 }  // namespace shardmark

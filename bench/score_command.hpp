@@ -17,7 +17,7 @@ struct ScoreArguments {
 CLI::App* add_score(CLI::App&, ScoreArguments&);
 std::vector<std::string> score_flag_names();
 
-// Returns 0. Throws InputError.
+// Returns 0, or 1 where nothing could be scored. Throws InputError.
 int score_command(const ScoreArguments&);
 
 }  // namespace shardmark

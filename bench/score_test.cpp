@@ -12,6 +12,15 @@ namespace {
 
 using nlohmann::json;
 
+// The machine of the example records, with the figures of a preset.
+Cluster measured_machine() {
+  Cluster c = cluster_of("--cluster", "a100");
+  const json machine = example::record()["machine"];
+  c.cpu = machine["cpu"].get<std::string>();
+  c.gpus_per_node = machine["cores_usable"].get<int>();
+  return c;
+}
+
 Cell cell_of(const std::string& strategy) {
   json record = example::record();
   record["cell"]["strategy"] = strategy;
@@ -35,14 +44,17 @@ json measured(const Cluster& c, const std::string& strategy, int round, double f
   for (int i = 0; i < phases; ++i)
     median[std::string(name(static_cast<Phase>(i))) + "_ns"] =
         static_cast<double>(time.step.of(static_cast<Phase>(i))) * factor;
-  median["exposed_ns"] = static_cast<double>(time.step.exposed_ns) * factor + 1000;
-  median["skew_ns"] = 1000;
+  // Half of what is moved is hidden, and much is waited, which is no part of the error.
+  const double moving = static_cast<double>(time.step.exposed_ns) * factor;
+  median["exposed_ns"] = moving + 1e6;
+  median["skew_ns"] = 3e6;
+  median["transfer_ns"] = 2 * moving, median["hidden_transfer_ns"] = moving;
   median["step_ns"] = static_cast<double>(time.step.step_ns) * factor;
   return record;
 }
 
 TEST(Score, errors_are_what_the_records_were_made_with) {
-  Cluster c = cluster_of("--cluster", "a100");
+  Cluster c = measured_machine();
   c.inside.bytes_per_ns = 20;  // so that the exposed part is one that counts
   const Score all = score({measured(c, "ddp", 0, 1.25), measured(c, "zero1", 0, 0.8)}, c);
   ASSERT_EQ(all.scored(), 2u);
@@ -56,7 +68,7 @@ TEST(Score, errors_are_what_the_records_were_made_with) {
 }
 
 TEST(Score, a_pair_counts_where_its_steps_surely_differ) {
-  const Cluster c = cluster_of("--cluster", "a100");
+  const Cluster c = measured_machine();
   const double ddp = static_cast<double>(time_of(c, "ddp").step.step_ns),
                zero3 = static_cast<double>(time_of(c, "zero3").step.step_ns);
   ASSERT_LT(ddp, zero3);
@@ -77,7 +89,7 @@ TEST(Score, a_pair_counts_where_its_steps_surely_differ) {
 }
 
 TEST(Score, what_cannot_be_scored_says_why) {
-  const Cluster c = cluster_of("--cluster", "a100");
+  const Cluster c = measured_machine();
   json crowded = measured(c, "ddp", 0, 1), processes = measured(c, "zero1", 0, 1);
   crowded["oversubscribed"] = true;
   processes["cell"]["comm"] = "mpi";
@@ -86,6 +98,14 @@ TEST(Score, what_cannot_be_scored_says_why) {
   const std::string text = score_text(all, c);
   EXPECT_NE(text.find("1 cell is not scored: more threads than cores."), std::string::npos);
   EXPECT_NE(text.find("the link between them is not known (--link)"), std::string::npos);
+  // Figures that were written down, and those of other machines, are not measured ones.
+  Cluster preset = c, other = c;
+  preset.cpu = "", other.cpu = "another";
+  const json fine = measured(c, "ddp", 0, 1);
+  EXPECT_EQ(score({fine}, preset).cells[0].why_not,
+            "a100 is no measured machine; `shardmark doctor -o` makes one");
+  EXPECT_EQ(score({fine}, other).cells[0].why_not, "another machine than a100");
+  EXPECT_TRUE(to_json(score({fine}, other), other).at("median").is_null());
   // With a link they are.
   EXPECT_EQ(score({processes}, c, "1gbit").scored(), 1u);
 }

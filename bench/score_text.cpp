@@ -105,8 +105,8 @@ json to_json(const Score& score, const Cluster& c) {
       parts[part] = {{"median", *middle}, {"worst", *score.part_error(part, 1)}};
   return {{"cluster", c.name},
           {"scored", score.scored()},
-          {"median", score.step_error(0.5)},
-          {"worst", score.step_error(1)},
+          {"median", score.scored() > 0 ? json(score.step_error(0.5)) : json()},
+          {"worst", score.scored() > 0 ? json(score.step_error(1)) : json()},
           {"parts", parts},
           {"pairs", score.pairs},
           {"right", score.right},

@@ -68,14 +68,21 @@ Cost inside_a_node(const Cluster& c, double payload, double n) {
   return cost;
 }
 
+// What crosses a node's border, by all of its lanes; ranks fill nodes, so the last one may have
+// fewer GPUs, and whatever goes around goes through it.
+double crossing_of(const Cluster& c, int ranks) {
+  const int rest = ranks % c.gpus_per_node;
+  return c.between.bytes_per_ns * (rest > 0 ? rest : std::min(ranks, c.gpus_per_node));
+}
+
 // A ring that crosses each node's border once, made once a GPU with another start: so every one of
 // the node's lanes carries it.
-Cost flat_ring(const Cluster& c, double payload, double n, double local) {
-  const double crossing = c.between.bytes_per_ns * local;
+Cost flat_ring(const Cluster& c, double payload, int ranks) {
+  const double crossing = crossing_of(c, ranks);
   const bool network = crossing < c.inside.bytes_per_ns;
   const Ring ring({std::min(c.inside.bytes_per_ns, crossing),
                    std::max(c.inside.latency_ns, c.between.latency_ns)},
-                  payload, n);
+                  payload, ranks);
   Cost cost;
   cost.latency_ns = ring.latency_ns;
   (network ? cost.between_ns : cost.inside_ns) = ring.moving_ns;
@@ -97,7 +104,7 @@ Cost cheaper(const Cost& a, const Cost& b) { return b.ns() < a.ns() ? b : a; }
 Cost one_way(const Cluster& c, double payload, int ranks) {
   const double n = ranks, local = std::min(ranks, c.gpus_per_node);
   if (ranks <= c.gpus_per_node) return inside_a_node(c, payload, n);
-  const Cost flat = flat_ring(c, payload, n, local);
+  const Cost flat = flat_ring(c, payload, ranks);
   // Rings of rings need nodes that are full.
   if (ranks % c.gpus_per_node != 0) return flat;
   return cheaper(flat, ring_of_rings(c, payload, local, n / local));
@@ -107,7 +114,7 @@ Cost one_way(const Cluster& c, double payload, int ranks) {
 Cost tree(const Cluster& c, double payload, int ranks) {
   const double local = std::min(ranks, c.gpus_per_node);
   const double nodes = std::ceil(static_cast<double>(ranks) / c.gpus_per_node);
-  const double crossing = c.between.bytes_per_ns * local;
+  const double crossing = crossing_of(c, ranks);
   Cost cost;
   cost.latency_ns = 2 * (std::ceil(std::log2(local)) * c.inside.latency_ns +
                          std::ceil(std::log2(nodes)) * c.between.latency_ns);
@@ -118,15 +125,15 @@ Cost tree(const Cluster& c, double payload, int ranks) {
   return cost;
 }
 
-double byte_ns(const Cluster& c, const OpCost& cost) {
-  return cost.ns_per_byte + c.cold_share * cost.ns_per_cold_byte;
+double byte_ns(const OpCost& cost, const Placement& p) {
+  return cost.ns_per_byte + p.cold_share * cost.ns_per_cold_byte;
 }
 
-Cost measured(const Cluster& c, const OpCost& verb_cost, Verb verb, double payload, double ranks) {
+Cost measured(const OpCost& verb_cost, Verb verb, double payload, const Placement& p) {
   Cost cost;
   cost.latency_ns = verb_cost.launch_ns;
-  const double turns = verb == Verb::all_reduce ? 2 : 1;
-  cost.inside_ns = turns * payload * (ranks - 1) / ranks * byte_ns(c, verb_cost);
+  const double turns = verb == Verb::all_reduce ? 2 : 1, n = p.ranks;
+  cost.inside_ns = turns * payload * (n - 1) / n * byte_ns(verb_cost, p);
   return cost;
 }
 
@@ -180,10 +187,10 @@ std::string kind_of(const Op& op) {
 
 double traffic_bytes(const Op& op) { return std::visit(Bytes{}, op); }
 
-Cost cost_of(const Cluster& c, const Op& op, int ranks) {
+Cost cost_of(const Cluster& c, const Op& op, const Placement& p) {
   if (const auto* transfer = std::get_if<Transfer>(&op))
     return collective_cost(c, transfer->carries.verb,
-                           static_cast<double>(transfer->carries.bytes()), ranks);
+                           static_cast<double>(transfer->carries.bytes()), p);
   const double work = flops(op);
   if (c.ops.empty()) return by_rates(c, op, work);
   const auto known = c.ops.find(kind_of(op));
@@ -191,18 +198,19 @@ Cost cost_of(const Cluster& c, const Op& op, int ranks) {
   Cost cost;
   cost.launch_ns = known->second.launch_ns;
   cost.matrix_ns = work * known->second.ns_per_flop;
-  cost.memory_ns = traffic_bytes(op) * byte_ns(c, known->second);
+  cost.memory_ns = traffic_bytes(op) * byte_ns(known->second, p);
   return cost;
 }
 
-Cost collective_cost(const Cluster& c, Verb verb, double payload, int ranks) {
-  if (ranks < 2) return {};
+Cost collective_cost(const Cluster& c, Verb verb, double payload, const Placement& p) {
+  if (p.ranks < 2) return {};
   const auto known = c.verbs.find(verb);
-  if (known != c.verbs.end() && ranks <= c.gpus_per_node)
-    return measured(c, known->second, verb, payload, ranks);
-  Cost cost = one_way(c, payload, ranks);
+  if (known != c.verbs.end() && p.ranks <= c.gpus_per_node)
+    return measured(known->second, verb, payload, p);
+  Cost cost = one_way(c, payload, p.ranks);
   if (verb != Verb::all_reduce) return cost;
-  return cheaper(cost += Cost(cost), tree(c, payload, ranks));
+  cost += Cost(cost);
+  return p.rings_only ? cost : cheaper(cost, tree(c, payload, p.ranks));
 }
 
 }  // namespace shardmark

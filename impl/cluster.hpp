@@ -37,8 +37,15 @@ struct Cluster {
   std::map<std::string, OpCost> ops;  // measured, by kind_of(); all others by the rates above
   std::map<Verb, OpCost> verbs;       // measured inside a node: a call, and bytes of volume
   double cache_bytes = 0;             // the last one of a node; for what is measured
-  double cold_share = 0;              // cold_share_of() what runs
+  std::string cpu;                    // that was measured; empty: figures were written down
   std::map<std::string, std::string> sources;  // by figure
+};
+
+// What a cell is to a cluster.
+struct Placement {
+  int ranks = 1;
+  double cold_share = 0;    // cold_share_of() what its ranks hold
+  bool rings_only = false;  // collectives are this program's own rings, and never trees
 };
 
 // Where time goes: what would have to be faster.
@@ -62,9 +69,9 @@ std::string kind_of(const Op&);
 double traffic_bytes(const Op&);
 
 // InputError where the cluster has no rate for the type of a product.
-Cost cost_of(const Cluster&, const Op&, int ranks);
+Cost cost_of(const Cluster&, const Op&, const Placement&);
 
 // payload: bytes of the verb's whole array. Nothing for one rank.
-Cost collective_cost(const Cluster&, Verb, double payload, int ranks);
+Cost collective_cost(const Cluster&, Verb, double payload, const Placement&);
 
 }  // namespace shardmark
