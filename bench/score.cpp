@@ -27,7 +27,7 @@ std::string why_not(const Row& row, const Cell& cell, const Cluster& c, const st
   const json& machine = r.at("machine");
   if (c.cpu.empty())
     return fmt::format("{} is no measured machine; `shardmark doctor -o` makes one", c.name);
-  if (machine.at("cpu") != c.cpu || machine.at("cores_usable") != c.gpus_per_node)
+  if (machine.at("cpu") != c.cpu || machine.value("cores_usable", 0) != c.gpus_per_node)
     return fmt::format("another machine than {}", c.name);
   if (cell.comm != "thread" && cell.link == "none" && link.empty() && cell.ranks > 1)
     return "ranks are processes, and the link between them is not known (--link)";

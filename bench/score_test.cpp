@@ -12,12 +12,13 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int cores = 2;
+
 // The machine of the example records, with the figures of a preset.
 Cluster measured_machine() {
   Cluster c = cluster_of("--cluster", "a100");
-  const json machine = example::record()["machine"];
-  c.cpu = machine["cpu"].get<std::string>();
-  c.gpus_per_node = machine["cores_usable"].get<int>();
+  c.cpu = example::record()["machine"]["cpu"].get<std::string>();
+  c.gpus_per_node = cores;
   return c;
 }
 
@@ -38,6 +39,7 @@ json measured(const Cluster& c, const std::string& strategy, int round, double f
   record["cell"] = to_json(cell_of(strategy));
   record["cell"]["id"] = id_of(cell_of(strategy));
   record["round"] = round;
+  record["machine"]["cores_usable"] = cores;
   record["oversubscribed"] = false;
   const PredictedTime time = time_of(c, strategy);
   json& median = record["time"]["median"];
