@@ -62,11 +62,16 @@ Scored scored(const Row& row, const Cluster& c, const std::string& link) {
   out.why_not = why_not(row, cell, c, link);
   if (!out.why_not.empty()) return out;
   if (cell.comm != "thread" && cell.link == "none" && !link.empty()) cell.link = link;
-  const Prediction p = predict({cell}, c).front();
   const json& median = row.shown->at("time").at("median");
-  out.measured_ns = of(median, "step");
-  out.predicted_ns = static_cast<double>(p.time->step.step_ns);
-  out.parts = parts_of(median, p.time->step);
+  try {
+    const StepTimes predicted = predict({cell}, c).front().time->step;
+    out.measured_ns = of(median, "step");
+    out.predicted_ns = static_cast<double>(predicted.step_ns);
+    out.parts = parts_of(median, predicted);
+  } catch (const InputError& e) {
+    out.why_not = e.what();
+    if (out.why_not.ends_with(".")) out.why_not.pop_back();
+  }
   return out;
 }
 

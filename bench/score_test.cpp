@@ -108,6 +108,11 @@ TEST(Score, what_cannot_be_scored_says_why) {
             "a100 is no measured machine; `shardmark doctor -o` makes one");
   EXPECT_EQ(score({fine}, other).cells[0].why_not, "another machine than a100");
   EXPECT_TRUE(to_json(score({fine}, other), other).at("median").is_null());
+  // A cell that this program could not run is said to be one, and the others are scored.
+  json odd = measured(c, "zero1", 0, 1);
+  odd["cell"]["precision"] = "fp16", odd["cell"]["reduce_dtype"] = "fp16";
+  const Score some = score({fine, odd}, c);
+  EXPECT_EQ(some.scored(), 1u);
   // With a link they are.
   EXPECT_EQ(score({processes}, c, "1gbit").scored(), 1u);
 }
