@@ -53,28 +53,31 @@ json to_json(const Advice& a) {
   for (const Choice& c : a.tried) tried.push_back(fact(a, c));
   for (const std::size_t t : a.ties) ties.push_back(fact(a, a.tried[t]));
   for (const Choice& c : a.lower_stages) lower.push_back(fact(a, c));
-  return {{"question",
-           {{"model", to_json(any)["model"]},
-            {"cell", to_json(q.cell)},
-            {"tokens_per_step", any.tokens_per_step},
-            {"memory_bytes", q.cluster.memory_bytes},
-            {"reserve_bytes", q.reserve},
-            {"link_bytes_per_s", link_rate(q.cluster, q.cell.ranks) * 1e9},
-            {"cluster", to_json(q.cluster)},
-            {"cluster_given", q.cluster_given}}},
-          {"tried", tried},
-          {"best", fact(a, a.best)},
-          {"ties", ties},
-          {"smallest", fact(a, a.tried[a.smallest])},
-          {"memory", {{"next_faster", fact(a, a.next_faster)}, {"fastest", fact(a, a.fastest)}}},
-          {"link", {{"slower", fact(a.slower_link)}, {"faster", fact(a.faster_link)}}},
-          {"gpus",
-           {{"lower_stages", lower},
-            {"fewest", fact(a, a.fewest)},
-            {"half_of_fewest", fact(a, a.half_of_fewest)},
-            {"more", fact(a, a.more)}}},
-          {"other_recompute", fact(a, a.other_recompute)},
-          {"shorter", fact(a, a.shorter)}};
+  return {
+      {"question",
+       {{"model", to_json(any)["model"]},
+        {"cell", to_json(q.cell)},
+        {"tokens_per_step", any.tokens_per_step},
+        {"memory_bytes", q.cluster.memory_bytes},
+        {"reserve_bytes", q.reserve},
+        {"link", is_between_nodes(q.cluster, q.cell.ranks) ? "between_nodes" : "inside_node"},
+        {"link_bytes_per_s", link_rate(q.cluster, q.cell.ranks) * 1e9},
+        {"cluster", to_json(q.cluster)},
+        {"cluster_given", q.cluster_given}}},
+      {"tried", tried},
+      {"best", fact(a, a.best)},
+      {"ties", ties},
+      {"smallest", fact(a, a.tried[a.smallest])},
+      {"memory", {{"next_faster", fact(a, a.next_faster)}, {"fastest", fact(a, a.fastest)}}},
+      {"link",
+       {{"slower", fact(a.slower_link)}, {"faster", fact(a.faster_link)}, {"step", a.link_step}}},
+      {"gpus",
+       {{"lower_stages", lower},
+        {"fewest", fact(a, a.fewest)},
+        {"half_of_fewest", fact(a, a.half_of_fewest)},
+        {"more", fact(a, a.more)}}},
+      {"other_recompute", fact(a, a.other_recompute)},
+      {"shorter", fact(a, a.shorter)}};
 }
 
 }  // namespace shardmark
