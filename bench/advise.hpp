@@ -48,7 +48,6 @@ struct Advice {
   // Do not fit and are faster than the best: what needs least memory, and what is fastest.
   std::optional<std::size_t> next_faster, fastest;
   std::optional<Turn> slower_link, faster_link;
-  double link_step = 1;  // the factor from one rate that was tried to the next
   // On other numbers of GPUs there are as many tokens a GPU. Of each lower stage that does not fit:
   // the first of twice, four times ... as many GPUs where it does; where it does on none up to
   // most_gpus, what misses least.
@@ -61,6 +60,7 @@ struct Advice {
 // Steps that differ by less are called equal: no prediction is so sure.
 inline constexpr double distinct = 0.01;
 inline constexpr double widest_link = 64;  // times and parts of the link, between which is searched
+inline constexpr double link_step = 1.4142135623730951;  // from one rate that is tried to the next
 
 // Throws InputError: the cell cannot be predicted.
 Advice advise(const Question&);

@@ -10,8 +10,7 @@ namespace shardmark {
 
 namespace {
 
-constexpr int refinements = 8;  // halve the logarithm of a factor of at most 2: 0.3 % are left
-constexpr std::int64_t quick_units = 1000;  // in all micro-steps: run dry in some 0.1 s
+constexpr int refinements = 7;  // halve the logarithm of link_step: 0.3 % are left
 
 std::vector<std::string> advisable() {
   std::vector<std::string> names = AdviseSearch::strategies();
@@ -28,11 +27,6 @@ class Race {
   }
   bool has_others() const {
     return std::any_of(in_.begin(), in_.end(), [&](auto* c) { return c->strategy() != best_; });
-  }
-  std::int64_t most_micro_steps() const {
-    std::int64_t most = 1;
-    for (const Choice* c : in_) most = std::max(most, c->prediction.cell.accumulate);
-    return most;
   }
   // The other strategy that is surely faster there.
   std::optional<Turn> at(double rate) const {
@@ -139,11 +133,9 @@ Choice AdviseSearch::best_of(const std::vector<std::string>& strategies, std::in
 void AdviseSearch::take_turns(Advice& a) const {
   const Race race(a);
   if (q_.cell.ranks < 2 || !race.has_others()) return;
-  const auto units = static_cast<std::int64_t>(model_.architecture.units.size());
   const double rate = link_rate(q_.cluster, q_.cell.ranks);
-  a.link_step = race.most_micro_steps() * units <= quick_units ? std::sqrt(2.0) : 2;
-  a.faster_link = turn_of(race, rate, a.link_step);
-  a.slower_link = turn_of(race, rate, 1 / a.link_step);
+  a.faster_link = turn_of(race, rate, link_step);
+  a.slower_link = turn_of(race, rate, 1 / link_step);
 }
 
 void AdviseSearch::take_lower_stages(Advice& a) const {

@@ -159,7 +159,7 @@ std::string link_change(const Advice& a) {
     return line(head +
                 fmt::format("from 1/{} to {} times of what it is, tried in steps of a factor "
                             "of {}, nothing is faster than {} by {}.",
-                            widest_link, widest_link, significant(a.link_step, 3), best,
+                            widest_link, widest_link, significant(link_step, 3), best,
                             percent(distinct, 0)));
   return line(head + join(turns, "; ") + ".");
 }
