@@ -13,10 +13,14 @@ namespace shardmark {
 
 namespace {
 
-// A step of so many is run dry in milliseconds; --help says the first.
-constexpr double buckets_advised = 400, most_buckets = 5000;
-// A step of more units and micro-steps is not tried in smaller micro-batches.
-constexpr std::int64_t most_unit_steps = 4096;
+// Every question is answered by dozens of dry runs. A step of so many buckets is run dry in
+// milliseconds; --help says both.
+constexpr double buckets_advised = 400;
+// A step of so many buckets or units in all micro-steps is run dry in half a second. One of more is
+// neither taken nor tried in smaller micro-batches.
+constexpr std::int64_t most_calls = 5000;
+
+std::string count(std::int64_t n) { return grouped(static_cast<double>(n)); }
 
 double gradient_bytes(const Prediction& p) {
   return static_cast<double>(p.claims.trainable) *
@@ -27,7 +31,7 @@ double gradient_bytes(const Prediction& p) {
 bool halve(Cell& c, std::size_t units) {
   const std::int64_t next = c.batch % 2 == 0 ? c.batch / 2 : 1;
   const std::int64_t accumulate = c.accumulate * (c.batch / next);
-  if (c.batch == 1 || accumulate * static_cast<std::int64_t>(units) > most_unit_steps) return false;
+  if (c.batch == 1 || accumulate * static_cast<std::int64_t>(units) > most_calls) return false;
   c.batch = next, c.accumulate = accumulate;
   return true;
 }
@@ -60,8 +64,7 @@ void take_ties(Advice& a) {
 void judge(Advice& a) {
   a.smallest = *least(
       a.tried, [](const Choice&) { return true; }, over_of);
-  a.best = least(
-      a.tried, [](const Choice& c) { return c.fits(); }, step_of);
+  a.best = AdviseSearch::answer_of(a.tried);
   if (!a.best) return;
   take_ties(a);
   const double best = a.tried[*a.best].step_ns();
@@ -73,6 +76,19 @@ void judge(Advice& a) {
 }
 
 }  // namespace
+
+std::optional<std::size_t> AdviseSearch::answer_of(const std::vector<Choice>& all) {
+  const auto fastest = least(
+      all, [](const Choice& c) { return c.fits(); }, step_of);
+  if (!fastest) return std::nullopt;
+  const double most = all[*fastest].step_ns() * (1 + distinct);
+  const auto lowest = std::find_if(all.begin(), all.end(), [most](const Choice& c) {
+    return c.fits() && !c.naive && (c.prediction.cell.ranks == 1 || c.step_ns() <= most);
+  });
+  return least(
+      all, [&](const Choice& c) { return c.fits() && c.strategy() == lowest->strategy(); },
+      step_of);
+}
 
 Choice AdviseSearch::choice(const Cell& c) const {
   Choice out;
@@ -102,21 +118,22 @@ std::vector<Choice> AdviseSearch::tries(const std::string& strategy, std::int64_
   const auto any = [&out] {
     return std::any_of(out.begin(), out.end(), [](auto& o) { return o.fits(); });
   };
-  // Where the states alone do not fit, nothing that is done about activations helps.
-  if (out.front().prediction.model_state_bytes() <= q_.room())
-    for (;;) {
-      // Smaller micro-batches with recompute would be slower than larger ones that fit.
-      if (c.recompute == "none" && !q_.recompute_given && !any()) {
-        Cell again = c;
-        again.recompute = "unit";
-        out.push_back(choice(again));
-      }
-      if (!halve(c, model_.architecture.units.size())) break;
-      out.push_back(choice(c));
-      if (out.back().fits()) return out;
+  // Of what is only compared with it is enough to know that it does not fit. Of all else that would
+  // be asked next: in how much memory would it?
+  const bool naive = out.front().naive;
+  if (naive && out.front().prediction.model_state_bytes() > q_.room()) return out;
+  for (;;) {
+    // Smaller micro-batches with recompute would be slower than larger ones that fit.
+    if (c.recompute == "none" && !q_.recompute_given && !any()) {
+      Cell again = c;
+      again.recompute = "unit";
+      out.push_back(choice(again));
     }
-  // Of what is only compared with it is enough to know that it does not fit.
-  if (any() || out.front().naive) return out;
+    if (!halve(c, model_.architecture.units.size())) break;
+    out.push_back(choice(c));
+    if (out.back().fits()) return out;
+  }
+  if (any() || naive) return out;
   Choice lean = leanest(start(strategy, ranks));
   const auto same = [&lean](const Choice& o) { return o.prediction.cell == lean.prediction.cell; };
   if (std::none_of(out.begin(), out.end(), same)) out.push_back(std::move(lean));
@@ -151,19 +168,29 @@ Advice advise(const Question& q) {
 
 std::uint64_t advised_bucket_bytes(const Prediction& p) {
   std::uint64_t bytes = Cell().bucket_bytes;
-  while (gradient_bytes(p) / static_cast<double>(bytes) > buckets_advised) bytes *= 2;
+  const double most = std::min(
+      buckets_advised, static_cast<double>(most_calls) / static_cast<double>(p.cell.accumulate));
+  while (gradient_bytes(p) / static_cast<double>(bytes) > most) bytes *= 2;
   return bytes;
 }
 
-void check_buckets(const Prediction& p) {
-  if (p.cell.bucket_bytes == 0) return;
-  const double buckets = gradient_bytes(p) / static_cast<double>(p.cell.bucket_bytes);
-  if (buckets > most_buckets)
+void check_calls(const Prediction& p) {
+  const auto units = static_cast<std::int64_t>(p.model->architecture.units.size());
+  if (units * p.cell.accumulate > most_calls)
     throw InputError(fmt::format(
-        "--bucket-mb is {}, which makes {} buckets of the gradients, but advise runs at most {} "
-        "dry; give at least {:.0f}.",
-        static_cast<double>(p.cell.bucket_bytes) * 1e-6, grouped(buckets), grouped(most_buckets),
-        std::ceil(gradient_bytes(p) / most_buckets * 1e-6)));
+        "--accumulate is {}, which makes {} layers in all micro-steps, but advise runs at most {} "
+        "dry; give at most {}.",
+        p.cell.accumulate, count(units * p.cell.accumulate), count(most_calls),
+        std::max<std::int64_t>(1, most_calls / units)));
+  if (p.cell.bucket_bytes == 0) return;
+  const double all = gradient_bytes(p) * static_cast<double>(p.cell.accumulate);
+  const double buckets = all / static_cast<double>(p.cell.bucket_bytes);
+  if (buckets > most_calls)
+    throw InputError(fmt::format(
+        "--bucket-mb is {}, which makes {} buckets of the gradients in all micro-steps, but advise "
+        "runs at most {} dry; give at least {:.0f}.",
+        static_cast<double>(p.cell.bucket_bytes) * 1e-6, grouped(buckets), count(most_calls),
+        std::ceil(all / most_calls * 1e-6)));
 }
 
 }  // namespace shardmark

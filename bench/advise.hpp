@@ -18,6 +18,7 @@ struct Question {
   // What was said and is not to be varied.
   bool recompute_given = false, prefetch_given = false;
   bool cluster_given = false;  // else only memory and link are of the one that is asked about
+  bool bandwidth_given = false;
   double room() const { return cluster.memory_bytes - reserve; }
 };
 
@@ -40,8 +41,8 @@ struct Turn {
 
 struct Advice {
   Question question;
-  std::vector<Choice> tried;  // by strategy, naive ones last
-  std::optional<std::size_t> best;
+  std::vector<Choice> tried;        // by strategy, naive ones last
+  std::optional<std::size_t> best;  // answer_of() them
   std::vector<std::size_t> ties;  // other strategies that fit and are no slower than by `distinct`
   std::size_t smallest = 0;       // the lowest peak
   // Do not fit and are faster than the best: what needs least memory, and what is fastest.
@@ -58,22 +59,26 @@ struct Advice {
 };
 // Steps that differ by less are called equal: no prediction is so sure.
 inline constexpr double distinct = 0.01;
-inline constexpr std::int64_t most_gpus = 65'536;
 inline constexpr double widest_link = 64;  // times and parts of the link, between which is searched
+inline constexpr double link_step = 1.4142135623730951;  // from one rate that is tried to the next
 
 // Throws InputError: the cell cannot be predicted.
 Advice advise(const Question&);
 
-// The rate that is asked about: between nodes where ranks are on several, else inside of one.
+// Which rate is asked about: where ranks are on several nodes that between them, else that inside
+// of one; of one rank, that to a second one.
+bool is_between_nodes(const Cluster&, std::int64_t ranks);
 double link_rate(const Cluster&, std::int64_t ranks);  // bytes a ns
 Cluster with_link_rate(Cluster, std::int64_t ranks, double bytes_per_ns);
 
 // Every bucket is run dry many times: few large ones where nobody said how large.
 std::uint64_t advised_bucket_bytes(const Prediction&);
-// Throws InputError where there are too many.
-void check_buckets(const Prediction&);
+// Throws InputError where there are too many, or too many layers in all micro-steps.
+void check_calls(const Prediction&);
 
 nlohmann::json to_json(const Advice&);
 std::string advice_text(const Advice&);
+std::string advice_table(const Advice&);   // what was tried
+std::string advice_legend(const Advice&);  // the words of the table, without a line's end
 
 }  // namespace shardmark

@@ -46,7 +46,7 @@ Cell cell_of(const CLI::App& command, const AdviseArguments& a) {
   if (a.gpus.empty())
     throw InputError("--gpus is missing; say how many there are, such as --gpus 64.");
   Given given = given_of(command, a.cell);
-  given["--ranks"] = {fmt::to_string(whole_number("--gpus", a.gpus, 1, most_gpus))};
+  given["--ranks"] = {fmt::to_string(whole_number("--gpus", a.gpus, 1, most_predicted_ranks))};
   given["--strategy"] = {"ddp"};
   const std::vector<Cell> cells = predicted_cells_of(given);
   if (cells.size() != 1)
@@ -70,7 +70,7 @@ Cluster cluster_asked(const AdviseArguments& a, std::int64_t ranks) {
 
 double reserve_of(const std::string& text, double memory) {
   if (text.empty() || text == "0") return 0;
-  const auto bytes = static_cast<double>(byte_count("--reserve", text));
+  const auto bytes = static_cast<double>(byte_count("--reserve", text, 0));
   if (bytes >= memory)
     throw InputError(
         fmt::format("--reserve is \"{}\", which leaves nothing of the {} of a GPU; give less.",
@@ -82,21 +82,19 @@ Question question_of(const CLI::App& command, const AdviseArguments& a) {
   Question q;
   q.cell = cell_of(command, a);
   q.cluster = cluster_asked(a, q.cell.ranks);
-  q.cluster_given = !a.cluster.empty();
+  q.cluster_given = !a.cluster.empty(), q.bandwidth_given = !a.bandwidth.empty();
   q.reserve = reserve_of(a.reserve, q.cluster.memory_bytes);
   q.recompute_given = command.count("--recompute") > 0;
   q.prefetch_given = command.count("--prefetch") > 0;
-  const Prediction start = predict({q.cell}).front();
-  if (command.count("--bucket-mb") > 0)
-    check_buckets(start);
-  else
-    q.cell.bucket_bytes = advised_bucket_bytes(start);
+  Prediction start = predict({q.cell}).front();
+  if (command.count("--bucket-mb") == 0)
+    start.cell.bucket_bytes = q.cell.bucket_bytes = advised_bucket_bytes(start);
+  check_calls(start);
   return q;
 }
 
-}  // namespace
-
-double bandwidth_of(const std::string& flag, const std::string& text) {
+// "50GB/s" in bytes a ns. Throws InputError, which may speak of sizes.
+double rate_of(const std::string& flag, const std::string& text) {
   std::string size = trimmed(text);
   const bool per_second = size.ends_with("/s");
   if (per_second) size.resize(size.size() - 2);
@@ -105,23 +103,33 @@ double bandwidth_of(const std::string& flag, const std::string& text) {
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (small.ends_with("bit") && small.find(',') == small.npos)
     return link_of(flag, size)->bytes_per_ns;
-  if (!per_second || !size.ends_with('B'))
-    throw InputError(
-        fmt::format("{} is \"{}\", but must be a rate such as 50GB/s (1e9 bytes each) or 400gbit.",
-                    flag, text));
+  if (!per_second || !size.ends_with('B')) throw InputError("no rate");
   return static_cast<double>(byte_count(flag, size)) * 1e-9;
+}
+
+}  // namespace
+
+double bandwidth_of(const std::string& flag, const std::string& text) {
+  constexpr double least = 125e-9, most = 1250;  // bytes a ns
+  try {
+    if (const double rate = rate_of(flag, text); rate >= least && rate <= most) return rate;
+  } catch (const InputError&) {
+  }
+  throw InputError(
+      fmt::format("{} is \"{}\", but must be a rate from 1kbit (125B/s) to 10tbit (1250GB/s), such "
+                  "as 50GB/s (1e9 bytes each) or 400gbit.",
+                  flag, text));
 }
 
 CLI::App* add_advise(CLI::App& app, AdviseArguments& a) {
   CLI::App* command = app.add_subcommand(
       "advise", "Which strategy fits and is the fastest, and what would change that");
   command->footer(examples);
-  add(*command, "--gpus", a.gpus, "N", "how many there are; required");
+  add(*command, "--gpus", a.gpus, "N", "how many there are, 1 to 100,000; required");
   add(*command, "--memory", a.memory, "SIZE", "of one GPU: 80GB; without it the --cluster's");
   add(*command, "--bandwidth", a.bandwidth, "RATE",
-      "of the link of one GPU, one way: 50GB/s or 400gbit; between nodes where --gpus are more "
-      "than "
-      "one node of the --cluster; without it the --cluster's");
+      "of the link of one GPU, one way: 50GB/s or 400gbit; with a --cluster between its nodes "
+      "where --gpus are more than one node, else inside a node; without it the --cluster's");
   add(*command, "--reserve", a.reserve, "SIZE",
       "of the memory, for what frameworks hold beside the training [0]");
   add(*command, "--cluster", a.cluster, "NAME|FILE",
@@ -132,8 +140,8 @@ CLI::App* add_advise(CLI::App& app, AdviseArguments& a) {
   add_cell_flags(*command, a.cell, left_out());
   command->get_option("--bucket-mb")
       ->description(
-          "gradient bytes (1e6) of one collective; 0: a layer's [4, doubled until at most 400 hold "
-          "all gradients]");
+          "gradient bytes (1e6) of one collective; 0: a layer's [4, doubled until at most 400, "
+          "or 5000 in all micro-steps, hold all gradients]");
   return command;
 }
 

@@ -14,7 +14,10 @@ class AdviseSearch {
   // As asked for; and where that does not fit, with recompute and in smaller micro-batches, until
   // nothing more can be gained. The last one has the lowest peak where none fits.
   std::vector<Choice> tries(const std::string& strategy, std::int64_t ranks) const;
-  static std::vector<std::string> strategies();  // naive ones last
+  static std::vector<std::string> strategies();  // by stage, naive ones last
+  // The fastest that fits, or the lowest stage that no prediction tells apart from it: on one GPU
+  // the lowest, where all stages are the same. all: by stage. None: nothing fits.
+  static std::optional<std::size_t> answer_of(const std::vector<Choice>& all);
 
   void take_turns(Advice&) const;
   void take_lower_stages(Advice&) const;
@@ -32,7 +35,7 @@ class AdviseSearch {
   bool can_fit(const std::string& strategy, std::int64_t ranks) const;
   std::vector<std::string> can_fit(std::vector<std::string> strategies, std::int64_t ranks) const;
   void take_more(Advice&) const;
-  // The fastest that fits; where none does, the lowest peak.
+  // Of strategies some of which fit.
   Choice best_of(const std::vector<std::string>& strategies, std::int64_t ranks) const;
 
   const Question& q_;

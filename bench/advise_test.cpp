@@ -226,6 +226,13 @@ TEST(Advise, WhatIsWrongIsOneSentence) {
                   .find("--bandwidth"),
               0u)
         << bad;
+  EXPECT_EQ(why("--gpus 100001 --cluster a100").find("--gpus is \"100001\""), 0u);
+  EXPECT_EQ(why(usual + "--accumulate 2000").find("--accumulate is 2000, which"), 0u);
+  for (const char* rate : {"-1GB/s", "1e30GB/s", "1251GB/s", "124B/s", "9gigabit"}) {
+    const std::string said = why(std::string("--gpus 2 --memory 1GB --bandwidth=") + rate);
+    EXPECT_EQ(said.find(std::string("--bandwidth is \"") + rate + "\", but must be a rate from"),
+              0u);
+  }
   EXPECT_EQ(why(usual + "--reserve 1GB").find("--reserve is \"1GB\", which leaves nothing"), 0u);
   EXPECT_EQ(why(usual + "--sequence 8,16").find("advise answers one question"), 0u);
   EXPECT_EQ(why(usual + "--model smolm-135m").find("--model \"smolm-135m\" is unknown"), 0u);

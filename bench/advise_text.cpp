@@ -1,9 +1,8 @@
-// How is advice written for people? The question, what was tried, the answer and what would change
-// it. See advise.hpp.
+// How is advice written for people? The question, the answer and what would change it. See
+// advise.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "bench/advise.hpp"
 #include "bench/predict_text.hpp"
@@ -29,25 +28,43 @@ std::string time(double ns) {
   return ns >= 1e9 ? significant(ns * 1e-9, 4) + " s" : significant(ns * 1e-6, 4) + " ms";
 }
 
-std::string where(const Question& q) {
+// Of what one line has room for.
+std::string shortened(const std::string& name) {
+  constexpr std::size_t most = 60;
+  std::string begin;
+  for (const char c : name) {
+    if (display_width(begin + c) > most) return begin + "...";
+    begin += c;
+  }
+  return begin;
+}
+
+std::string lanes(const Question& q) {
   const Cluster& c = q.cluster;
   const std::int64_t n = q.cell.ranks;
-  std::string text = fmt::format("{} of {}", gpus(n), bytes(c.memory_bytes));
+  const bool across = is_between_nodes(c, n);
+  const auto said = [&](const Lane& lane, bool meant) {
+    return rate(lane.bytes_per_ns) +
+           (meant && q.bandwidth_given && c.gpus_per_node > 1 ? " (--bandwidth)" : "");
+  };
+  const std::string inside = said(c.inside, !across), between = said(c.between, across);
+  if (c.gpus_per_node == 1)
+    return fmt::format("{} on a link of {}",
+                       n == 1 ? "; more of them would be each alone" : ", each alone", between);
+  const std::string rates = fmt::format("{} inside and {} a GPU between nodes", inside, between);
+  if (n == 1) return fmt::format("; more of them would be {} a node, {}", c.gpus_per_node, rates);
+  return n <= c.gpus_per_node ? ", all in one node, " + rates
+                              : fmt::format(", {} a node, {}", c.gpus_per_node, rates);
+}
+
+std::string where(const Question& q) {
+  std::string text = fmt::format("{} of {}", gpus(q.cell.ranks), bytes(q.cluster.memory_bytes));
   if (q.reserve > 0) text += fmt::format(" ({} of it reserved)", bytes(q.reserve));
-  const std::string link = rate(link_rate(c, n));
-  if (n == 1)
-    text += "";
-  else if (c.gpus_per_node == 1)
-    text += fmt::format(", each alone on a link of {}", link);
-  else if (n <= c.gpus_per_node)
-    text += fmt::format(" in one node, {} between them", link);
-  else
-    text += fmt::format(", {} a node, {} inside and {} a GPU between nodes", c.gpus_per_node,
-                        rate(c.inside.bytes_per_ns), link);
-  return text + (q.cluster_given ? fmt::format("; all else as {}", c.name)
-                                 : fmt::format("; no --cluster is given, so that compute and "
-                                               "latency are those of the preset {}",
-                                               c.name));
+  return text + lanes(q) +
+         (q.cluster_given ? fmt::format("; all else as {}", shortened(q.cluster.name))
+                          : fmt::format("; no --cluster is given, so that compute and "
+                                        "latency are those of the preset {}",
+                                        q.cluster.name));
 }
 
 // What a choice does otherwise than asked for: "zero3 in micro-batches of 1 with recompute".
@@ -59,56 +76,6 @@ std::string named(const Advice& a, const Choice& c) {
   if (here.recompute != asked.recompute) text += " with recompute";
   if (here.prefetch != asked.prefetch) text += ", gathering nothing ahead";
   return text;
-}
-
-std::string recompute_of(const Advice& a, const Choice& c) {
-  const Cell& here = c.prediction.cell;
-  return here.recompute + (here.prefetch == a.question.cell.prefetch ? "" : ", p0");
-}
-
-// As asked for, and what it came to: of each strategy at most two.
-std::vector<const Choice*> shown(const Advice& a) {
-  std::vector<const Choice*> rows;
-  for (std::size_t i = 0; i < a.tried.size();) {
-    const Choice *first = &a.tried[i], *last = first;
-    for (; i < a.tried.size() && a.tried[i].strategy() == first->strategy(); ++i) {
-      const Choice& c = a.tried[i];
-      const bool better = c.fits() ? !last->fits() || c.step_ns() < last->step_ns()
-                                   : !last->fits() && c.over_bytes < last->over_bytes;
-      if (better) last = &c;
-    }
-    rows.push_back(first);
-    if (last != first) rows.push_back(last);
-  }
-  return rows;
-}
-
-std::string table(const Advice& a) {
-  const std::vector<const Choice*> rows = shown(a);
-  double slowest = 0;
-  for (const Choice* c : rows) slowest = std::max(slowest, c->step_ns());
-  const DecimalUnit unit = unit_for(a.question.cluster.memory_bytes / 50, "B");
-  const bool seconds = slowest >= 1e10;
-  const auto held = [&](double b) { return fmt::format("{:.1f}", b / unit.size); };
-  Grid grid(3);
-  grid.row(
-      {"", "", "", "peak", "in " + bytes(a.question.room()), "step", "tokens/s", "what binds"});
-  grid.row({"strategy", "batch", "recompute", unit.name, unit.name, seconds ? "s" : "ms", "all",
-            "of the step"});
-  for (const Choice* c : rows) {
-    const Cell& cell = c->prediction.cell;
-    const auto [what, share] = c->prediction.time->binds();
-    grid.row({cell.strategy + (c->naive ? "*" : ""),
-              fmt::format("{} x {}", cell.batch, cell.accumulate), recompute_of(a, *c),
-              held(c->prediction.peak_bytes),
-              c->fits() ? fmt::format("fits, {} left", held(-c->over_bytes))
-                        : "misses by " + held(c->over_bytes),
-              fmt::format("{:.{}f}", c->step_ns() * (seconds ? 1e-9 : 1e-6),
-                          slowest < 1e8 || seconds ? 2 : 1),
-              grouped(c->prediction.time->tokens_per_s),
-              what.empty() ? "-" : fmt::format("{} {}", what, percent(share, 0))});
-  }
-  return grid.text();
 }
 
 // Strategies, without those that are there to compare with.
@@ -128,12 +95,15 @@ std::string the_answer(const Advice& a) {
   const Choice& best = a.tried[*a.best];
   const auto [what, share] = best.prediction.time->binds();
   const auto not_there = fitting(a, false);
+  const bool outrun = std::any_of(a.tried.begin(), a.tried.end(), [&](const Choice& c) {
+    return c.fits() && !c.naive && c.step_ns() < best.step_ns();
+  });
   std::string text = fmt::format(
-      "What fits: {}; what does not: {}. The fastest that fits is {}: {} "
-      "a step, {} tokens/s, {} left of {}",
+      "What fits: {}; what does not: {}. {} is {}: {} a step, {} tokens/s, {} left of {}",
       join(fitting(a, true), ", "), not_there.empty() ? "nothing" : join(not_there, ", "),
-      named(a, best), time(best.step_ns()), grouped(best.prediction.time->tokens_per_s),
-      bytes(-best.over_bytes), bytes(a.question.cluster.memory_bytes));
+      outrun ? "The lowest stage of the fastest that fit" : "The fastest that fits", named(a, best),
+      time(best.step_ns()), per_second(best.prediction.time->tokens_per_s),
+      bytes_down(-best.over_bytes), bytes(a.question.cluster.memory_bytes));
   if (!what.empty())
     text += fmt::format("; what binds: {}, {} of the step", what, percent(share, 0));
   text += ".";
@@ -153,7 +123,7 @@ std::string memory_change(const Advice& a) {
   const auto said = [&](std::size_t i) {
     const Choice& c = a.tried[i];
     return fmt::format("{}: it needs {} a GPU, {} more, and takes {} less time", named(a, c),
-                       bytes(needed(a, c)), bytes(c.over_bytes),
+                       bytes_up(needed(a, c)), bytes_up(c.over_bytes),
                        percent(1 - c.step_ns() / best, 0));
   };
   std::string text = "Memory: the next that is faster is " + said(*a.next_faster);
@@ -173,44 +143,61 @@ std::string turn(const Advice& a, const Turn& t) {
 }
 
 std::string link_change(const Advice& a) {
-  if (a.question.cell.ranks < 2) return "";
+  const Question& q = a.question;
+  if (q.cell.ranks < 2) return "";
   const std::string best = a.tried[*a.best].strategy();
+  const std::string head = q.cluster.gpus_per_node == 1 ? "Bandwidth: "
+                           : is_between_nodes(q.cluster, q.cell.ranks)
+                               ? "Bandwidth between nodes: "
+                               : "Bandwidth inside a node: ";
   if (fitting(a, true).size() == 1)
-    return line(fmt::format("Bandwidth: none changes the answer, as nothing but {} fits.", best));
+    return line(head + fmt::format("none changes the answer, as nothing but {} fits.", best));
   std::vector<std::string> turns;
   if (a.slower_link) turns.push_back(turn(a, *a.slower_link));
   if (a.faster_link) turns.push_back(turn(a, *a.faster_link));
   if (turns.empty())
-    return line(
-        fmt::format("Bandwidth: from 1/{} to {} times of what it is nothing is faster than {} by "
-                    "{}.",
-                    widest_link, widest_link, best, percent(distinct, 0)));
-  return line("Bandwidth: " + join(turns, "; ") + ".");
+    return line(head +
+                fmt::format("from 1/{} to {} times of what it is, tried in steps of a factor "
+                            "of {}, nothing is faster than {} by {}.",
+                            widest_link, widest_link, significant(link_step, 3), best,
+                            percent(distinct, 0)));
+  return line(head + join(turns, "; ") + ".");
 }
 
 std::string miss(const Choice& c) {
-  return fmt::format("{} misses by {}", c.strategy(), bytes(c.over_bytes));
+  return fmt::format("{} misses by {}", c.strategy(), bytes_up(c.over_bytes));
+}
+
+// What was tried of more GPUs; empty: none.
+std::string doublings(std::int64_t gpus) {
+  std::int64_t most = gpus;
+  while (2 * most <= most_predicted_ranks) most *= 2;
+  if (most == gpus) return "";
+  if (most == 2 * gpus) return count(most);
+  return fmt::format("{} to {}, by doubling", count(2 * gpus), count(most));
 }
 
 std::string gpus_change(const Advice& a) {
   std::vector<std::string> said;
+  const std::string tried = doublings(a.question.cell.ranks);
   for (const Choice& c : a.lower_stages) {
     const std::int64_t n = c.prediction.cell.ranks;
+    if (tried.empty()) continue;
     if (c.fits())
       said.push_back(fmt::format("{} fits from {} on: {} of them, {} a step", named(a, c), gpus(n),
-                                 bytes(c.prediction.peak_bytes), time(c.step_ns())));
+                                 bytes_up(c.prediction.peak_bytes), time(c.step_ns())));
     else if (n == a.question.cell.ranks)
       said.push_back(
-          fmt::format("{} fits on no number of GPUs: it holds no less on more", c.strategy()));
+          fmt::format("{} fits on none of {}: it holds no less on more", c.strategy(), tried));
     else
-      said.push_back(fmt::format("{} fits on no number of GPUs: at best, on {}, it needs {} a GPU",
-                                 c.strategy(), count(n), bytes(needed(a, c))));
+      said.push_back(fmt::format("{} fits on none of {}: at best, on {}, it needs {} a GPU",
+                                 c.strategy(), tried, count(n), bytes_up(needed(a, c))));
   }
   if (a.fewest) {
     const Choice& c = *a.fewest;
     said.push_back(fmt::format("by halves, {} would do: {}, {} a step, {} left",
                                gpus(c.prediction.cell.ranks), named(a, c), time(c.step_ns()),
-                               bytes(-c.over_bytes)));
+                               bytes_down(-c.over_bytes)));
   }
   if (a.half_of_fewest)
     said.push_back(fmt::format("on {} nothing fits, {}",
@@ -224,44 +211,26 @@ std::string no_answer(const Advice& a) {
   std::string text = line(
       fmt::format("Nothing fits. The smallest is {}: it misses by {}, and a GPU would need {}. Its "
                   "model states alone are {}.",
-                  named(a, least), bytes(least.over_bytes), bytes(needed(a, least)),
-                  bytes(least.prediction.model_state_bytes())));
+                  named(a, least), bytes_up(least.over_bytes), bytes_up(needed(a, least)),
+                  bytes_up(least.prediction.model_state_bytes())));
   if (a.more) {
     const Choice& c = *a.more;
     const std::int64_t n = c.prediction.cell.ranks;
-    text +=
-        line(c.fits() ? fmt::format("GPUs: {} are the first, by doubling, where something fits: "
-                                    "{}, {} a step, {} left.",
-                                    count(n), named(a, c), time(c.step_ns()), bytes(-c.over_bytes))
-                      : fmt::format("GPUs: more of them are not enough: at best, on {}, {}.",
-                                    count(n), miss(c)));
+    text += line(
+        c.fits() ? fmt::format("GPUs: {} are the first, by doubling, where something fits: "
+                               "{}, {} a step, {} left.",
+                               count(n), named(a, c), time(c.step_ns()), bytes_down(-c.over_bytes))
+                 : fmt::format("GPUs: nothing fits on {}: at best, on {}, {}.",
+                               doublings(a.question.cell.ranks), count(n), miss(c)));
   }
   if (a.other_recompute)
     text += line(fmt::format("Recompute: with --recompute unit {} fits, {} left.", least.strategy(),
-                             bytes(-a.other_recompute->over_bytes)));
+                             bytes_down(-a.other_recompute->over_bytes)));
   if (a.shorter)
     text += line(fmt::format("Sequence: with --sequence {} {} fits, {} left.",
                              a.shorter->prediction.cell.sequence, named(a, *a.shorter),
-                             bytes(-a.shorter->over_bytes)));
+                             bytes_down(-a.shorter->over_bytes)));
   return text;
-}
-
-std::string legend(const Advice& a) {
-  std::string text = fmt::format(
-      "batch: sequences of a micro-batch x micro-batches a step; every row has {} tokens a step. "
-      "peak: what this program's own ledger counts of one GPU; frameworks hold more (a CUDA "
-      "context "
-      "and NCCL's buffers are some 0.5 to 1 GB), for which there is --reserve.",
-      grouped(a.tried.front().prediction.tokens_per_step));
-  const std::vector<const Choice*> rows = shown(a);
-  const auto any = [&](auto&& what) { return std::any_of(rows.begin(), rows.end(), what); };
-  if (any([&](const Choice* c) { return recompute_of(a, *c).ends_with(", p0"); }))
-    text += " p0: --prefetch 0.";
-  if (any([](const Choice* c) { return c->naive; }))
-    text += " *: shown to compare with, never advised.";
-  return line(text +
-              " On other numbers of GPUs each has as many tokens as here. GB = 1e9 bytes. A "
-              "prediction is no measurement.");
 }
 
 }  // namespace
@@ -269,11 +238,11 @@ std::string legend(const Advice& a) {
 std::string advice_text(const Advice& a) {
   const Prediction& any = a.tried.front().prediction;
   std::string text = line(model_in_words(any)) + line(where(a.question)) +
-                     line(settings_in_words(a.question.cell)) + "\n" + table(a) + "\n";
+                     line(settings_in_words(a.question.cell)) + "\n" + advice_table(a) + "\n";
   text +=
       a.best ? the_answer(a) + memory_change(a) + link_change(a) + gpus_change(a) : no_answer(a);
   for (const std::string& note : any.model->notes) text += line("note: " + note);
-  return text + "\n" + legend(a);
+  return text + "\n" + line(advice_legend(a));
 }
 
 }  // namespace shardmark

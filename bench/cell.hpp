@@ -12,6 +12,9 @@
 
 namespace shardmark {
 
+// What is only predicted may have more ranks than any machine runs.
+inline constexpr std::int64_t most_predicted_ranks = 100'000;
+
 struct Cell {
   std::string model = "gpt-nano";
   std::string strategy = "ddp";

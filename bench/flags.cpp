@@ -80,7 +80,7 @@ std::vector<CellFlag> shape_flags() {
       {commas, "--ranks", "N",
        "ranks, 1 to 256: threads of one process, or with --comm mpi processes",
        [](Draft& d, const std::string& flag, const std::string& value) {
-         d.cell.ranks = whole_number(flag, value, 1, d.predicts ? 100'000 : 256);
+         d.cell.ranks = whole_number(flag, value, 1, d.predicts ? most_predicted_ranks : 256);
        }},
       {commas, "--threads-per-rank", "N", "threads that each rank computes with",
        whole<&Cell::threads_per_rank, 1, 256>},

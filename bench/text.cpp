@@ -181,7 +181,7 @@ bool on_or_off(std::string_view flag, std::string_view text) {
   return text == "on";
 }
 
-std::uint64_t byte_count(std::string_view flag, std::string_view text) {
+std::uint64_t byte_count(std::string_view flag, std::string_view text, int least) {
   const std::string all = trimmed(text);
   // The exponent of 20e6B is a letter too: the unit is what follows the longest number.
   double value = 0;
@@ -190,9 +190,9 @@ std::uint64_t byte_count(std::string_view flag, std::string_view text) {
   const auto known = std::find_if(size_units.begin(), size_units.end(),
                                   [&](const SizeUnit& u) { return u.name == unit; });
   const std::string example = "such as 8GB (1e9 bytes each) or 8GiB (2^30 bytes each)";
-  if (error != std::errc() || !std::isfinite(value) || value <= 0)
-    throw InputError(fmt::format("{} is \"{}\", but must be a number above 0 with a unit, {}.",
-                                 flag, text, example));
+  if (error != std::errc() || !std::isfinite(value) || value < 0 || (value == 0 && least > 0))
+    throw InputError(fmt::format("{} is \"{}\", but must be a number {} 0 with a unit, {}.", flag,
+                                 text, least > 0 ? "above" : "of at least", example));
   if (known == size_units.end()) {
     std::vector<std::string> names;
     for (const SizeUnit& u : size_units) names.emplace_back(u.name);
@@ -200,9 +200,9 @@ std::uint64_t byte_count(std::string_view flag, std::string_view text) {
                                  flag, text, unit, join(names, ", "), example));
   }
   const double bytes = value * known->bytes;
-  if (bytes < 1 || bytes > 1e18)
-    throw InputError(
-        fmt::format("{} is \"{}\", but must be at least 1 byte and at most 1e18.", flag, text));
+  if (bytes < least || bytes > 1e18)
+    throw InputError(fmt::format("{} is \"{}\", but must be at least {} byte{} and at most 1e18.",
+                                 flag, text, least, least == 1 ? "" : "s"));
   return static_cast<std::uint64_t>(std::llround(bytes));
 }
 

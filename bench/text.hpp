@@ -37,7 +37,8 @@ double real_number(std::string_view flag, std::string_view text, double least, d
                    bool open = false);
 bool on_or_off(std::string_view flag, std::string_view text);
 // "8GB", "1.5 GiB", "20e6B": decimal and binary units are different things and both are known.
-std::uint64_t byte_count(std::string_view flag, std::string_view text);
+// least: 1, or 0 where nothing is a size too.
+std::uint64_t byte_count(std::string_view flag, std::string_view text, int least = 1);
 // "8GB" where that is exact, else "8GiB", else in bytes.
 std::string bytes_text(std::uint64_t bytes);
 

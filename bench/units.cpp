@@ -40,6 +40,24 @@ std::string with_unit(double value, std::string_view base, int digits) {
       unit.name);
 }
 
+namespace {
+
+double third_digit(double bytes) {
+  return std::max(1.0, std::pow(10.0, std::floor(std::log10(bytes)) - 2));
+}
+
+}  // namespace
+
+std::string bytes_up(double bytes) {
+  const double step = third_digit(bytes);
+  return with_unit(std::ceil(bytes / step) * step, "B");
+}
+
+std::string bytes_down(double bytes) {
+  const double step = third_digit(bytes);
+  return with_unit(std::floor(bytes / step) * step, "B");
+}
+
 std::string readable(double value, int decimals) {
   return std::abs(value) < 1e4 ? fmt::format("{:.{}f}", value, decimals)
                                : fmt::format("{:.3g}", value);
@@ -55,6 +73,8 @@ std::string grouped(double count) {
     text.insert(static_cast<std::size_t>(at), ",");
   return count < 0 && text != "0" ? "-" + text : text;
 }
+
+std::string per_second(double count) { return count < 9.995 ? significant(count) : grouped(count); }
 
 std::string percent(double share, int decimals) {
   return fmt::format("{:.{}f} %", share * 100, decimals);

@@ -18,11 +18,16 @@ DecimalUnit unit_for(double largest, std::string_view base);  // "B", "B/s", "FL
 
 std::string significant(double value, int digits = 3);  // 1234.5 -> "1234", 12.345 -> "12.3"
 std::string with_unit(double value, std::string_view base, int digits = 3);  // "11.1 MB"
+// Whole bytes in three digits: what is needed is rounded up, what is left down, so that the number
+// can be typed and still holds.
+std::string bytes_up(double);
+std::string bytes_down(double);
 // Fixed decimals, but "1.33e+29" from 1e4 on: a value that has run away breaks no column.
 std::string readable(double value, int decimals);
 // Two decimals, but "12,345" from 1e4 on, for what cannot run away: never an exponent.
 std::string two_decimals(double value);
 std::string grouped(double count);                    // "694,272"; rounds
+std::string per_second(double count);                 // grouped, but three digits below 10
 std::string percent(double share, int decimals = 1);  // 0.123 -> "12.3 %"
 
 std::size_t display_width(std::string_view utf8);

@@ -38,6 +38,16 @@ TEST(Units, three_digits_whatever_the_size) {
 
 TEST(Units, decimal_units) {
   EXPECT_EQ(with_unit(999, "B"), "999 B");
+  EXPECT_EQ(bytes_up(3'420'000'000), "3.42 GB");
+  EXPECT_EQ(bytes_up(3'420'000'001), "3.43 GB");
+  EXPECT_EQ(bytes_up(999'000'001), "1.00 GB");
+  EXPECT_EQ(bytes_up(999), "999 B");
+  EXPECT_EQ(bytes_up(0), "0 B");
+  EXPECT_EQ(bytes_down(3'429'999'999), "3.42 GB");
+  EXPECT_EQ(bytes_down(3'430'000'000), "3.43 GB");
+  EXPECT_EQ(bytes_down(1'009), "1.00 kB");
+  EXPECT_EQ(per_second(0.0484), "0.0484");
+  EXPECT_EQ(per_second(12345.6), "12,346");
   EXPECT_EQ(with_unit(1000, "B"), "1.00 kB");
   EXPECT_EQ(with_unit(999'499, "B"), "999 kB");
   EXPECT_EQ(with_unit(999'500, "B"), "1.00 MB");  // not 1000 kB

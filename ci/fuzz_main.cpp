@@ -1,7 +1,8 @@
 // Does a fuzz target survive any bytes, where no libFuzzer is there to try them? What stands in its
-// place: NAME CORPUS SECONDS gives the target every file of the corpus as it is, then changes of
-// them until the time is up, the same ones in every run. The target runs in a process of its own;
-// this one looks on, and keeps and names the input that ends it or takes more than a second.
+// place: NAME CORPUS SECONDS [LIMIT] gives the target every file of the corpus as it is, then
+// changes of them until the time is up, the same ones in every run. The target runs in a process of
+// its own; this one looks on, and keeps and names the input that ends it, computes for more than a
+// second or does not come back within LIMIT seconds.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -32,6 +33,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_bytes = 1 << 16;
 constexpr double input_limit_s = 1;  // of its own processor time: others may be at work beside it
+constexpr double blocked_limit_s = 30;  // of an input that waits, which takes no processor time
 
 struct Entry {
   std::string name, text;
@@ -179,10 +181,14 @@ int report(const std::string& target, const Current& current, const std::string&
   return 1;
 }
 
-// Until the child ends, or is ended.
-int watch(pid_t child, const std::string& target, const Current& current) {
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Until the child ends, or is ended. limit_s: of an input, by the clock on the wall.
+int watch(pid_t child, const std::string& target, const Current& current, double limit_s) {
   std::uint64_t number = 0;
-  double since = 0;
+  double since = 0, since_wall = seconds_now();
   for (int status = 0;;) {
     if (waitpid(child, &status, WNOHANG) == child) {
       if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
@@ -194,12 +200,13 @@ int watch(pid_t child, const std::string& target, const Current& current) {
                     WIFSIGNALED(status) ? std::string("ended it by ") + strsignal(WTERMSIG(status))
                                         : "failed");
     }
-    const double now = processor_seconds(child);
-    if (current.number != number) number = current.number, since = now;
-    if (now - since > input_limit_s) {
+    const double now = processor_seconds(child), now_wall = seconds_now();
+    if (current.number != number) number = current.number, since = now, since_wall = now_wall;
+    const bool computes = now - since > input_limit_s;
+    if (computes || now_wall - since_wall > limit_s) {
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
-      return report(target, current, "took more than a second");
+      return report(target, current, computes ? "took more than a second" : "did not come back");
     }
     usleep(20'000);
   }
@@ -209,8 +216,8 @@ int watch(pid_t child, const std::string& target, const Current& current) {
 
 int main(int argc, char** argv) {
   const std::string target = fs::path(argv[0]).filename().string();
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: %s CORPUS SECONDS\n", target.c_str());
+  if (argc != 3 && argc != 4) {
+    std::fprintf(stderr, "usage: %s CORPUS SECONDS [LIMIT]\n", target.c_str());
     return 2;
   }
   std::error_code error;
@@ -226,5 +233,5 @@ int main(int argc, char** argv) {
   const pid_t child = fork();
   if (child < 0) return 2;
   if (child == 0) _exit(try_all(corpus, std::atof(argv[2]), current));
-  return watch(child, target, current);
+  return watch(child, target, current, argc == 4 ? std::atof(argv[3]) : blocked_limit_s);
 }

@@ -67,6 +67,13 @@ TEST_F(Fuzz, NamesTheInputThatDoesNotComeBack) {
   EXPECT_EQ(kept(), "loops for ever");
 }
 
+TEST_F(Fuzz, NamesTheInputThatWaitsForEver) {
+  const Ran r = on("sleeps for ever", "0.2 0.5");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.said.find(std::string(beginning) + "did not come back"), std::string::npos) << r.said;
+  EXPECT_EQ(kept(), "sleeps for ever");
+}
+
 TEST_F(Fuzz, NamesTheInputThatEndsIt) {
   const Ran ended = on("aborts");
   EXPECT_EQ(ended.code, 1);
