@@ -147,7 +147,7 @@ TEST(AdviseChange, OneGpuIsAskedAboutTheLinkToOthers) {
   EXPECT_EQ(inside["question"]["cluster"]["inside_node"]["gb_per_s"], 100);
   // 1e9 bytes by 2 (N - 1) / N at 1000 GB/s, which is more than the a100 has inside a node.
   const Cluster wide = asked(2, 1, 1e9, 1000).cluster;
-  EXPECT_NEAR(collective_cost(wide, Verb::all_reduce, 1e9, 2).between_ns, 1e6, 1);
+  EXPECT_NEAR(collective_cost(wide, Verb::all_reduce, 1e9, {.ranks = 2}).between_ns, 1e6, 1);
 }
 
 std::string text_of(const testing::Folder& f, const std::string& flags) {

@@ -83,9 +83,6 @@ double link_rate(const Cluster& c, std::int64_t ranks) {
 Cluster with_link_rate(Cluster c, std::int64_t ranks, double bytes_per_ns) {
   if (is_between_nodes(c, ranks)) {
     c.between.bytes_per_ns = bytes_per_ns;
-    // Nobody is beside a GPU that is alone in its node: what is inside must not hold a ring up.
-    if (c.gpus_per_node == 1)
-      c.inside.bytes_per_ns = std::max(c.inside.bytes_per_ns, 2 * bytes_per_ns);
     return c;
   }
   // What was measured of each verb keeps its proportion to the link.

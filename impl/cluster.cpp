@@ -75,14 +75,20 @@ double crossing_of(const Cluster& c, int ranks) {
   return c.between.bytes_per_ns * (rest > 0 ? rest : std::min(ranks, c.gpus_per_node));
 }
 
+bool is_bound_by_network(const Cluster& c, double crossing) {
+  return c.gpus_per_node == 1 || crossing < c.inside.bytes_per_ns;
+}
+
 // A ring that crosses each node's border once, made once a GPU with another start: so every one of
 // the node's lanes carries it.
 Cost flat_ring(const Cluster& c, double payload, int ranks) {
   const double crossing = crossing_of(c, ranks);
-  const bool network = crossing < c.inside.bytes_per_ns;
-  const Ring ring({std::min(c.inside.bytes_per_ns, crossing),
-                   std::max(c.inside.latency_ns, c.between.latency_ns)},
-                  payload, ranks);
+  const bool network = is_bound_by_network(c, crossing);
+  // Nobody is beside a GPU that is alone in its node.
+  const double inside_ns = c.gpus_per_node == 1 ? 0 : c.inside.latency_ns;
+  const Ring ring(
+      {network ? crossing : c.inside.bytes_per_ns, std::max(inside_ns, c.between.latency_ns)},
+      payload, ranks);
   Cost cost;
   cost.latency_ns = ring.latency_ns;
   (network ? cost.between_ns : cost.inside_ns) = ring.moving_ns;
@@ -118,7 +124,7 @@ Cost tree(const Cluster& c, double payload, int ranks) {
   Cost cost;
   cost.latency_ns = 2 * (std::ceil(std::log2(local)) * c.inside.latency_ns +
                          std::ceil(std::log2(nodes)) * c.between.latency_ns);
-  if (nodes > 1 && crossing < c.inside.bytes_per_ns)
+  if (nodes > 1 && is_bound_by_network(c, crossing))
     cost.between_ns = 2 * payload / crossing;
   else
     cost.inside_ns = 2 * payload / c.inside.bytes_per_ns;
