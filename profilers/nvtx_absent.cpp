@@ -5,7 +5,7 @@ namespace shardmark::nvtx {
 
 bool built() { return false; }
 std::string library() {
-  return "no nvtx3/nvToolsExt.h when this was built: install the CUDA Toolkit or configure with "
+  return "built without nvtx3/nvToolsExt.h: install the CUDA Toolkit, or configure with "
          "-DSHARDMARK_NVTX_INCLUDE=DIR, then build again";
 }
 
