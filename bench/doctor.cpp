@@ -5,6 +5,7 @@
 
 #include "bench/machine.hpp"
 #include "bench/units.hpp"
+#include "profilers/nvtx.hpp"
 
 namespace shardmark {
 
@@ -102,6 +103,11 @@ std::string mpi_text(const json& m) {
   if (!has_mpi(m)) return "– (this build has none)";
   return fmt::format("built with {}; mpirun: {}", m["libraries"]["mpi"].get<std::string>(),
                      m.contains("mpirun") ? fact(m, "mpirun") : "not asked");
+}
+
+std::string nvtx_text() {
+  return nvtx::built() ? nvtx::library() + ", ranges for Nsight Systems"
+                       : fmt::format("– ({})", nvtx::library());
 }
 
 std::string single_copy_text(const json& m) {
@@ -211,6 +217,7 @@ std::string doctor_text(const json& m, const MeasuredRates& rates) {
   grid.row({"  virtual", virtual_text(m)});
   grid.row({"  MPI", mpi_text(m)});
   grid.row({"  one host", single_copy_text(m)});
+  grid.row({"  NVTX", nvtx_text()});
   std::string text = grid.text();
 
   Grid measured(1);

@@ -13,6 +13,7 @@
 #include "impl/models/registry.hpp"
 #include "impl/strategies/strategy.hpp"
 #include "kernels/cpu/math.hpp"
+#include "profilers/nvtx.hpp"
 
 namespace shardmark {
 
@@ -106,7 +107,12 @@ std::string list_text() {
                                  (mpi::built() ? "ranks are processes, on one host or many; "
                                                : "ranks would be processes; ") +
                                      mpi::library()},
-                                {"nccl", "absent", "it needs the cuda device"}});
+                                {"nccl", "absent", "it needs the cuda device"}}) +
+      section("profilers from outside",
+              {{"nvtx", nvtx::built() ? "here" : "absent",
+                (nvtx::built() ? "ranges for Nsight Systems and others; "
+                               : "there would be ranges for Nsight Systems; ") +
+                    nvtx::library()}});
   text.pop_back();  // no empty line at the end
   return text;
 }

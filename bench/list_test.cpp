@@ -10,6 +10,7 @@
 #include "impl/comm/mpi.hpp"
 #include "impl/models/registry.hpp"
 #include "impl/strategies/strategy.hpp"
+#include "profilers/nvtx.hpp"
 
 namespace shardmark {
 namespace {
@@ -52,7 +53,8 @@ TEST(List, says_why_something_is_absent) {
     ++absent;
     EXPECT_GT(line.size(), at + 12) << line;
   }
-  EXPECT_EQ(absent, mpi::built() ? 2 : 3);  // cuda, nccl, and mpi where it was not built
+  // cuda, nccl, and those of the others that were not built.
+  EXPECT_EQ(absent, 2 + !mpi::built() + !nvtx::built());
   EXPECT_TRUE(has(list_text(), mpi::library()));
 }
 

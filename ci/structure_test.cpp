@@ -103,6 +103,10 @@ TEST(Structure, ForeignHeadersStayInTheirRooms) {
         EXPECT_TRUE(starts_with_any(s.path, {"kernels/cuda/", "profilers/", "impl/comm/nccl"}))
             << s.path << " includes " << name;
       }
+      if (name.starts_with("nvtx3/")) {
+        EXPECT_TRUE(starts_with_any(s.path, {"profilers/nvtx.", "profilers/nvtx_recorder."}))
+            << s.path << " includes " << name;
+      }
       if (name == "mpi.h") {
         EXPECT_TRUE(s.path.starts_with("impl/comm/mpi")) << s.path << " includes " << name;
       }

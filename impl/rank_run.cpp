@@ -99,6 +99,8 @@ CpuOptions RankRun::device_options(std::int64_t spin) {
   o.record = training_.record_time;
   o.spin_ns = spin;
   o.late_us = training_.late_us;
+  o.owner.rank = world_.rank();
+  for (const Unit& u : job_.architecture.units) o.owner.units.push_back(u.name);
   o.poll = [this] { world_.check(); };
   o.on_span = injection(training_.inject, world_.rank());
   if (training_.time_ops)

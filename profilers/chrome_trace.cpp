@@ -58,11 +58,8 @@ void Writer::names(std::size_t rank) {
   meta("process_sort_index", 0, {{"sort_index", rank}});
   if (!about_.one_clock) meta("process_labels", 0, {{"labels", "a clock of its own"}});
   std::vector<std::pair<int, const char*>> threads = {{steps_thread, "steps"}};
-  if (about_.two_queues) {
-    threads.insert(threads.end(), {{0, "compute"}, {1, "communication"}});
-  } else {
-    threads.emplace_back(0, "compute and communication");
-  }
+  threads.emplace_back(0, queue_name(0, about_.two_queues));
+  if (about_.two_queues) threads.emplace_back(1, queue_name(1, true));
   for (std::size_t i = 0; i < threads.size(); ++i) {
     meta("thread_name", threads[i].first, {{"name", threads[i].second}});
     meta("thread_sort_index", threads[i].first, {{"sort_index", i}});
@@ -72,10 +69,10 @@ void Writer::names(std::size_t rank) {
 void Writer::steps(std::size_t rank, const std::vector<StepTimes>& steps) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const StepTimes& s = steps[i];
-    const std::string number = std::to_string(static_cast<std::size_t>(about_.first_step) + i);
+    const int number = about_.first_step + static_cast<int>(i);
     json e = at("X", rank, steps_thread, s.begin_ns);
     e["dur"] = microseconds(s.step_ns);
-    e["name"] = (for_analyzers_ ? "ProfilerStep#" : "step ") + number;
+    e["name"] = for_analyzers_ ? "ProfilerStep#" + std::to_string(number) : step_name(number);
     e["cat"] = for_analyzers_ ? "user_annotation" : "step";
     e["args"] = {{"communication_us", microseconds(s.communication_ns)},
                  {"exposed_us", microseconds(s.exposed_ns)},
@@ -91,7 +88,7 @@ void Writer::spans(std::size_t rank, int lane, const TracedSteps& t) {
     json e = at("X", rank, lane, i.begin_ns);
     e["dur"] = microseconds(i.end_ns - i.begin_ns);
     e["name"] = for_analyzers_ ? kernel_name(i, about_.units) : span_name(i, about_.units);
-    e["cat"] = for_analyzers_ ? "kernel" : is_communication(i.phase) ? "communication" : "compute";
+    e["cat"] = for_analyzers_ ? "kernel" : category(i);
     e["args"] = span_args(i, about_);
     // HolisticTraceAnalysis takes stream 0 and below for the host.
     if (for_analyzers_) e["args"].update({{"device", rank}, {"stream", lane + 1}});

@@ -60,6 +60,17 @@ std::string unit_name(const Interval& i, const std::vector<std::string>& units) 
 
 double microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1e3; }
 
+const char* queue_name(int lane, bool two_queues) {
+  if (!two_queues) return "compute and communication";
+  return lane == 0 ? "compute" : "communication";
+}
+
+const char* category(const Interval& i) {
+  return is_communication(i.phase) ? "communication" : "compute";
+}
+
+std::string step_name(int step) { return "step " + std::to_string(step); }
+
 std::string span_name(const Interval& i, const std::vector<std::string>& units) {
   const std::string what(i.collective ? name(i.collective->verb) : name(i.phase));
   if (!is_labelled(i)) return what;

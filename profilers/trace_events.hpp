@@ -10,6 +10,11 @@ inline constexpr const char *group_name = "0", *group_description = "default_pg"
 
 double microseconds(std::int64_t ns);
 
+// Of a rank's thread or queue: "compute", "communication"; where there is one for both, lane 0 is.
+const char* queue_name(int lane, bool two_queues);
+const char* category(const Interval&);  // "compute" or "communication"
+std::string step_name(int step);        // "step 3"
+
 // "forward block 3", "reduce_scatter segment 2".
 std::string span_name(const Interval&, const std::vector<std::string>& units);
 // The same; a collective as NCCL's kernels are called: "ncclDevKernel_ReduceScatter".

@@ -25,6 +25,8 @@ void CpuArena::do_free(View v, Event after) {
 CpuDevice::CpuDevice(CpuOptions o) {
   context_.record = o.record;
   context_.threads = o.threads;
+  context_.owner = std::move(o.owner);
+  context_.owner.two_queues = o.overlap;
   context_.poll = std::move(o.poll);
   context_.on_error = std::move(o.on_error);
   context_.on_span = std::move(o.on_span);
@@ -50,6 +52,7 @@ void CpuDevice::stop() {
 }
 
 void CpuDevice::drain() {
+  compute_->end_step();
   compute_->wait_for(compute_->enqueued());
   if (comm_) comm_->wait_for(comm_->enqueued());
 }

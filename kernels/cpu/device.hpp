@@ -11,6 +11,7 @@ struct CpuOptions {
   bool overlap = true;
   int threads = 1;           // that ops may compute with
   bool record = true;        // keep the timeline
+  nvtx::Owner owner{};       // what profilers call the queues; two_queues is overlap
   std::int64_t spin_ns = 0;  // how long a wait may spin: only where every thread has a core
   int late_us = 0;           // > 0: both queues on threads that run late on purpose (tests)
   cpu::Poll poll;            // called while waiting; throws if another rank has failed

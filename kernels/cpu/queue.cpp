@@ -22,6 +22,7 @@ Interval CpuQueue::enqueued_now(Interval i, Event after) {
 
 void CpuQueue::open(const Interval& i) {
   current_ = i;
+  ranges_.open(current_);
   if (context_.record) current_.begin_ns = now_ns();
   if (context_.on_span) context_.on_span(current_);
 }
@@ -31,6 +32,7 @@ void CpuQueue::close() {
     current_.end_ns = now_ns();
     context_.timeline.add(lane(), current_);
   }
+  ranges_.close();
   completed_.raise();
 }
 
@@ -131,6 +133,8 @@ void WorkerQueue::perform(const Task& task) {
     execute(*op);
   } else if (const auto* after = std::get_if<Event>(&task)) {
     context_.wait_for(*after);
+  } else if (std::holds_alternative<EndStep>(task)) {
+    ranges_.end_step();
   } else {
     close();
   }

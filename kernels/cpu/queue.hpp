@@ -10,6 +10,7 @@
 
 #include "kernels/cpu/signal.hpp"
 #include "kernels/queue.hpp"
+#include "profilers/nvtx.hpp"
 #include "profilers/timeline.hpp"
 
 namespace shardmark {
@@ -19,6 +20,7 @@ struct CpuQueueContext {
   Timeline timeline;
   bool record = true;
   int threads = 1;
+  nvtx::Owner owner;
   int step = 0;  // written by the host thread, read when a span is enqueued
   cpu::Poll poll;
   std::function<void(std::exception_ptr)> on_error;  // from a worker
@@ -31,11 +33,12 @@ struct CpuQueueContext {
 class CpuQueue : public Queue {
  public:
   CpuQueue(CpuQueueContext& c, int lane, std::int64_t spin_ns)
-      : Queue(lane), context_(c), completed_(spin_ns) {}
+      : Queue(lane), context_(c), completed_(spin_ns), ranges_(c.owner, lane) {}
   void wait_for(std::uint64_t ticket) const {
     completed_.wait(ticket, [this] { check(); });
   }
   virtual std::uint64_t enqueued() const = 0;
+  virtual void end_step() = 0;  // behind everything enqueued
   virtual void stop() {}
 
  protected:
@@ -49,6 +52,7 @@ class CpuQueue : public Queue {
 
   CpuQueueContext& context_;
   cpu::Signal completed_;
+  nvtx::Ranges ranges_;
   Interval current_;
   Event waited_for_ = Event::none();  // by everything that is enqueued from here on
 };
@@ -62,6 +66,7 @@ class InlineQueue final : public CpuQueue {
     context_.wait_for(e);
   }
   std::uint64_t enqueued() const override { return completed_.value(); }
+  void end_step() override { ranges_.end_step(); }
 
  private:
   void do_begin(Interval, Event after) override;
@@ -78,6 +83,7 @@ class WorkerQueue final : public CpuQueue {
   void run(Op op) override;
   void wait(Event e) override;
   std::uint64_t enqueued() const override { return enqueued_; }
+  void end_step() override { push(EndStep{}); }
   void stop() override;  // finishes what is enqueued, then ends the thread
 
  private:
@@ -86,7 +92,8 @@ class WorkerQueue final : public CpuQueue {
     Event after;
   };
   struct End {};
-  using Task = std::variant<Begin, Op, End, Event>;
+  struct EndStep {};
+  using Task = std::variant<Begin, Op, End, Event, EndStep>;
   void do_begin(Interval, Event after) override;
   Event do_end() override;
   void check() const override;
