@@ -160,7 +160,7 @@ std::string text_of(const testing::Folder& f, const std::string& flags) {
 TEST(AdviseChange, LinesFitAndNumbersHaveDigits) {
   const testing::Folder f;
   json cluster = to_json(cluster_of("--cluster", "a100"));
-  cluster["name"] = std::string(150, 'x');
+  cluster["name"] = std::string(80, 'x');
   testing::write(f / "long.json", cluster.dump());
   text_of(f, "--gpus 2 --cluster ./long.json");
   text_of(f, "--gpus 2 --memory 1kB --bandwidth 1kbit");

@@ -186,7 +186,7 @@ Cluster read_cluster(const std::string& text, const std::string& file) {
   const Figures all(json_object(text, file, "a cluster"), file, "");
   all.only({"name", "gpus_per_node", "memory_bytes", "matrix_tflops", "memory_gb_per_s",
             "launch_us", "kernels", "inside_node", "between_nodes", "contention", "cache_bytes",
-            "ops", "verbs", "sources"});
+            "cpu", "ops", "verbs", "sources"});
   Cluster c;
   c.name = name_in(all);
   if (all.has("cpu")) c.cpu = all.word("cpu");

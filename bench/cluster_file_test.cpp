@@ -51,6 +51,7 @@ TEST(ClusterFile, what_is_written_is_read_again) {
   c.ops["matmul_nn/f32"] = {0, 0.004, 0};
   c.verbs[Verb::reduce_scatter] = {2000, 0, 0.0625, 0.125};
   c.cache_bytes = 32e6;
+  c.cpu = "some processor";
   c.eager = true, c.attention_flops_per_ns[DType::bf16] = 30e3;
   const Cluster again = read_cluster(to_json(c).dump(), "again");
   EXPECT_EQ(to_json(again).dump(), to_json(c).dump());
@@ -59,6 +60,7 @@ TEST(ClusterFile, what_is_written_is_read_again) {
   EXPECT_DOUBLE_EQ(again.verbs.at(Verb::reduce_scatter).launch_ns, 2000);
   EXPECT_DOUBLE_EQ(again.verbs.at(Verb::reduce_scatter).ns_per_cold_byte, 0.125);
   EXPECT_EQ(again.cache_bytes, 32e6);
+  EXPECT_EQ(again.cpu, "some processor");
   EXPECT_TRUE(again.eager);
   EXPECT_DOUBLE_EQ(again.attention_flops_per_ns.at(DType::bf16), 30e3);
 }
