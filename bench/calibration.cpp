@@ -126,7 +126,7 @@ Cluster calibrated(const std::function<void(const std::string&)>& say) {
   const nlohmann::json m = machine();
   const int cores = m["cores_usable"];
   Cluster c;
-  c.cpu = m["cpu"].is_string() ? m["cpu"].get<std::string>() : "unknown";
+  c.cpu = cpu_in(m);
   c.name = fmt::format("{}, {} cores", c.cpu.substr(0, 60), cores);
   c.gpus_per_node = cores;
   c.memory_bytes = (m["memory_bytes"].is_null() ? 1e9 : m["memory_bytes"].get<double>()) / cores;

@@ -61,6 +61,7 @@ json sections_in(const RankJob& job, const CollectivesCell& cell) {
     const bool a_core_each = world.ranks_on_this_host() <= world.cores_on_this_host();
     CpuOptions options;
     options.overlap = false;
+    options.owner.rank = world.rank();
     options.record = false;
     options.spin_ns = spin_ns(world.ranks_on_this_host(), world.cores_on_this_host());
     options.poll = [&world] { world.check(); };

@@ -151,6 +151,7 @@ class Measurement {
 Measured measure_collectives(const CollectivesCell& cell, const MeasuringRank& rank) {
   require(rank.algorithms.size() == cell.collectives.size() && rank.world.size() == cell.ranks,
           "collectives are measured with other ranks or algorithms than their cell has");
+  rank.device.begin_step(-1);  // there are none: no profiler shall see one
   return Measurement(cell, rank).run();
 }
 

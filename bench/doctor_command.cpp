@@ -52,7 +52,7 @@ MeasuredRates measured_rates(int cores) {
   return rates;
 }
 
-// Half a minute of measuring is not done for a file that cannot be.
+// So much is not measured for a file that cannot be.
 void check_output(const std::string& file) {
   namespace fs = std::filesystem;
   std::error_code ignored;
@@ -82,7 +82,7 @@ CLI::App* add_doctor(CLI::App& app, DoctorArguments& a) {
       app.add_subcommand("doctor", "What this machine offers, and what should be changed");
   command
       ->add_option("-o,--output", a.output,
-                   "measure this machine for `predict --cluster` and write it here (half a minute)")
+                   "measure this machine for `predict --cluster` and write it here (some 15 s)")
       ->type_name("FILE")
       ->multi_option_policy(CLI::MultiOptionPolicy::Join);
   return command;

@@ -285,4 +285,9 @@ std::string version_text() {
                      revision().dirty.value_or(false) ? ", changed since" : "");
 }
 
+std::string cpu_in(const json& machine) {
+  const json& cpu = machine.at("cpu");
+  return cpu.is_string() ? cpu.get<std::string>() : "unknown";
+}
+
 }  // namespace shardmark

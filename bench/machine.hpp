@@ -20,4 +20,7 @@ std::string version_text();  // "0.1.0 (3b74622)"
 // root: where /proc and /sys are looked for; another folder in tests.
 nlohmann::json machine(const std::filesystem::path& root = "/");
 
+// Its processor's name; "unknown" where it has none.
+std::string cpu_in(const nlohmann::json& machine);
+
 }  // namespace shardmark

@@ -44,6 +44,7 @@ std::string typed(const ReportArguments& a) {
   std::string text = "shardmark report";
   for (const std::string& run : a.runs) text += " " + shell_word(run);
   if (!a.cells.empty()) text += " --cells " + shell_word(a.cells);
+  if (!a.machine.empty()) text += " --machine " + shell_word(a.machine);
   return text;
 }
 

@@ -126,7 +126,10 @@ json score_of(const std::vector<ReportRun>& runs, const std::optional<Cluster>& 
   const auto last = std::find_if(runs.rbegin(), runs.rend(),
                                  [](const ReportRun& run) { return run.kind == training_kind; });
   if (!machine || last == runs.rend()) return nullptr;
-  return to_json(score(last->records, *machine), *machine);
+  json out = to_json(score(last->records, *machine), *machine);
+  // One run needs no name.
+  out["run"] = runs.size() > 1 ? json(std::distance(last, runs.rend()) - 1) : json();
+  return out;
 }
 
 // Those that this build knows in the order of the subject, then the others.

@@ -4,12 +4,15 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "bench/cluster_file.hpp"
 #include "bench/example_records.hpp"
 
 namespace {
 
 using nlohmann::json;
 namespace example = shardmark::example;
+
+constexpr int cores = 8;
 
 // As many spans as a model of 12 layers has.
 json lane(const char* first, const char* second, bool communicates, std::int64_t step_ns) {
@@ -64,6 +67,7 @@ void write_cells(const std::string& file) {
               r["cell"]["precision"] = precision;
               r["cell"]["reduce_dtype"] = precision;
               r["cell"]["sequence"] = sequence;
+              r["machine"]["cores_usable"] = cores;
               r["cell"]["id"] = r["cell"]["id"].get<std::string>() + "/sequence-" +
                                 std::to_string(sequence) + "/" + precision;
               if (cells % 67 == 0)
@@ -71,6 +75,14 @@ void write_cells(const std::string& file) {
               out << r.dump() << '\n';
             }
           }
+}
+
+// The machine of the cells, with the figures of a preset: their errors mean nothing.
+void write_machine(const std::string& file) {
+  shardmark::Cluster c = shardmark::cluster_of("--cluster", "a100");
+  c.cpu = example::record()["machine"]["cpu"].get<std::string>();
+  c.gpus_per_node = cores;
+  std::ofstream(file) << shardmark::to_json(c).dump() << '\n';
 }
 
 void write_history(const std::string& file) {
@@ -140,6 +152,7 @@ int main(int argc, char** argv) {
   if (argc != 2) return std::fputs("usage: report_sample FOLDER\n", stderr), 2;
   const std::string folder = argv[1];
   write_cells(folder + "/cells.jsonl");
+  write_machine(folder + "/machine.json");
   write_history(folder + "/history.jsonl");
   write_collectives(folder + "/collectives.jsonl");
   return 0;

@@ -7,9 +7,11 @@
 #include <cmath>
 #include <map>
 
+#include "bench/machine.hpp"
 #include "bench/prediction.hpp"
 #include "bench/record.hpp"
 #include "bench/summary.hpp"
+#include "bench/traces.hpp"
 
 namespace shardmark {
 namespace {
@@ -21,13 +23,14 @@ std::string why_not(const Row& row, const Cell& cell, const Cluster& c, const st
   if (!row.shown) return "no round that came to its end";
   const json& r = *row.shown;
   if (!r.at("time").is_object()) return "no recorded time";
+  if (cell.trace) return traced_text;
   if (r.at("oversubscribed") != false) return "more threads than cores";
   if (cell.threads_per_rank != 1) return "several threads a rank";
   if (cell.device != "cpu") return "another device";
   const json& machine = r.at("machine");
   if (c.cpu.empty())
     return fmt::format("{} is no measured machine; `shardmark doctor -o` makes one", c.name);
-  if (machine.at("cpu") != c.cpu || machine.value("cores_usable", 0) != c.gpus_per_node)
+  if (cpu_in(machine) != c.cpu || machine.value("cores_usable", 0) != c.gpus_per_node)
     return fmt::format("another machine than {}", c.name);
   if (cell.comm != "thread" && cell.link == "none" && link.empty() && cell.ranks > 1)
     return "ranks are processes, and the link between them is not known (--link)";
@@ -39,11 +42,13 @@ double of(const json& median, const char* part) {
   return value.is_null() ? 0 : value.get<double>();
 }
 
-// Without a common clock waiting cannot be told from moving.
+// Communication is waiting or moving, and moving is hidden or exposed; as the report's page says
+// it. Without a common clock waiting cannot be told from moving.
 double exposed_transfer(const json& m) {
-  if (m.at("transfer_ns").is_null() || m.at("hidden_transfer_ns").is_null())
-    return of(m, "exposed");
-  return std::max(0.0, of(m, "transfer") - of(m, "hidden_transfer"));
+  const double exposed = of(m, "exposed");
+  if (m.at("skew_ns").is_null() || m.at("hidden_transfer_ns").is_null()) return exposed;
+  const double moving = of(m, "communication") - of(m, "skew") - of(m, "hidden_transfer");
+  return std::clamp(moving, 0.0, exposed);
 }
 
 std::vector<ScoredPart> parts_of(const json& m, const StepTimes& p) {

@@ -46,11 +46,12 @@ json measured(const Cluster& c, const std::string& strategy, int round, double f
   for (int i = 0; i < phases; ++i)
     median[std::string(name(static_cast<Phase>(i))) + "_ns"] =
         static_cast<double>(time.step.of(static_cast<Phase>(i))) * factor;
-  // Half of what is moved is hidden, and much is waited, which is no part of the error.
+  // As much again is moved and hidden, and 3 ms are waited, of which 1 ms is exposed: no part of
+  // the error.
   const double moving = static_cast<double>(time.step.exposed_ns) * factor;
   median["exposed_ns"] = moving + 1e6;
-  median["skew_ns"] = 3e6;
-  median["transfer_ns"] = 2 * moving, median["hidden_transfer_ns"] = moving;
+  median["communication_ns"] = 2 * moving + 3e6;
+  median["skew_ns"] = 3e6, median["hidden_transfer_ns"] = moving;
   median["step_ns"] = static_cast<double>(time.step.step_ns) * factor;
   return record;
 }
@@ -107,6 +108,14 @@ TEST(Score, what_cannot_be_scored_says_why) {
   EXPECT_EQ(score({fine}, preset).cells[0].why_not,
             "a100 is no measured machine; `shardmark doctor -o` makes one");
   EXPECT_EQ(score({fine}, other).cells[0].why_not, "another machine than a100");
+  json traced = fine;
+  traced["cell"]["trace"] = true;
+  EXPECT_EQ(score({traced}, c).cells[0].why_not, "traced: times are not measurements");
+  // A processor without a name is the same one on both sides.
+  json nameless = fine;
+  nameless["machine"]["cpu"] = nullptr;
+  other.cpu = "unknown";
+  EXPECT_EQ(score({nameless}, other).scored(), 1u);
   EXPECT_TRUE(to_json(score({fine}, other), other).at("median").is_null());
   // A cell that this program could not run is said to be one, and the others are scored.
   json odd = measured(c, "zero1", 0, 1);

@@ -16,6 +16,10 @@ using nlohmann::json;
 constexpr std::size_t columns = 100;
 constexpr const char* part_names[] = {"forward", "backward", "update", "exposed"};
 
+std::string counted(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string signed_percent(double share) { return fmt::format("{:+.1f}", share * 100); }
 
 // Of a part that is a visible one of the step; else what it has of the step is said by a dot.
@@ -58,10 +62,9 @@ std::string left_out(const Score& score) {
 std::string score_text(const Score& score, const Cluster& c) {
   if (score.scored() == 0) return left_out(score);
   std::string text = table(score) + "\n";
-  text += wrapped(fmt::format("{} cells against {}: |error| of the step {} in the median, {} at "
-                              "worst.",
-                              score.scored(), c.name, percent(score.step_error(0.5)),
-                              percent(score.step_error(1))),
+  text += wrapped(fmt::format("{} against {}: |error| of the step {} in the median, {} at worst.",
+                              counted(score.scored(), "cell"), c.name,
+                              percent(score.step_error(0.5)), percent(score.step_error(1))),
                   columns) +
           "\n";
   std::vector<std::string> parts;
@@ -78,9 +81,9 @@ std::string score_text(const Score& score, const Cluster& c) {
     text +=
         wrapped(
             fmt::format(
-                "Of {} pairs of strategies whose steps surely differ, the faster "
-                "one is predicted in {} ({}).",
-                score.pairs, score.right,
+                "Of {} of strategies whose steps surely differ, the faster one is predicted in {} "
+                "({}).",
+                counted(score.pairs, "pair"), score.right,
                 percent(static_cast<double>(score.right) / static_cast<double>(score.pairs), 0)),
             columns) +
         "\n";

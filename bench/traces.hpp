@@ -19,7 +19,7 @@ void trace_all(Suite&, const std::string& rounds);
 void add_traces(const Cell&, const Training&, const TrainingReport&, nlohmann::json& sections);
 
 // Writes them below the run's folder, and leaves in their place what the record says of them.
-// Throws Error where that cannot be.
+// Where that cannot be the record says why, and is kept.
 void write_traces(const std::filesystem::path& folder, nlohmann::json& record);
 
 // It was traced, and its trace could not be written: the run is not all that was asked for.

@@ -153,6 +153,7 @@ TrainingReport report_of(const Job& job, std::vector<RankReport> ranks) {
 
 // What the user got wrong is not a rank's failure.
 void check_input(const Training& t) {
+  require(!t.time_ops || !t.overlap, "ops are timed where one queue runs them");
   for (int r = 0; r < t.ranks; ++r) injection(t.inject, r);
   cpu::instruction_set();
   if (!t.interface.empty()) sent_by(t.interface);

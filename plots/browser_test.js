@@ -149,6 +149,8 @@ async function opens() {
 }
 
 async function everyFigureHasMarks() {
+  const score = await value('document.querySelector("#score:not([hidden])")?.innerText || ""');
+  expect(!/NaN|undefined|^\W*$/.test(score) || !score, `the score says "${score.slice(0, 300)}"`);
   const names = await value('[...document.querySelectorAll("#figures section")].map((s) => s.id)');
   expect(names.length >= 5, `there are ${names.length} figures only`);
   for (const name of names) {

@@ -22,15 +22,29 @@ function widestSpread(cells) {
     return (Math.max(...all) - Math.min(...all)) / (Math.abs(mean) || 1);
   }));
 }
+// A loss that is no number is null in a record: where others have one, they do not coincide.
+function divergedAt(cells) {
+  const steps = new Map();
+  for (const cell of cells)
+    for (const [step, loss] of cell.loss)
+      steps.set(step, [...(steps.get(step) || []), loss === null]);
+  const parted = [...steps].filter(([, none]) => none.includes(true) && none.includes(false));
+  return parted.length ? Math.min(...parted.map(([step]) => step)) : null;
+}
 const spreadText = (spread) =>
     (spread === 0 ? 'equal to 6 digits' : `apart by at most ${digits(100 * spread, 2)} %`);
 
 // Each group with its spread where they are few, else the one of the widest.
 function groupsNote(groups) {
-  const compared = groups.map((g) => ({...g, spread: widestSpread(g.cells)}));
-  const text = ({name, cells, spread}) => (groups.length > 1 ? `${name}: ` : '') +
+  const compared = groups.map((g) => {
+    const parted = divergedAt(g.cells);
+    return {...g, parted, spread: parted === null ? widestSpread(g.cells) : Infinity};
+  });
+  const text = ({name, cells, spread, parted}) => (groups.length > 1 ? `${name}: ` : '') +
       countText(cells.length, 'cell', 'cells') +
-      (cells.length > 1 ? `, ${spreadText(spread)}` : '');
+      (parted !== null  ? `, some without a finite loss from step ${parted} on` :
+       cells.length > 1 ? `, ${spreadText(spread)}` :
+                          '');
   if (groups.length === 1) return `All cells should coincide: ${text(compared[0])}.`;
   const [widest] = [...compared].sort((a, b) => b.spread - a.spread);
   return `${groups.length} groups of cells that should coincide, each with a dash of its own${

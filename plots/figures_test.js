@@ -7,11 +7,11 @@ const path = require('path');
 const read = (name) => fs.readFileSync(path.join(__dirname, name), 'utf8');
 const scripts = [
   'words.js', 'labels.js', 'tables.js', 'point_tables.js', 'collectives_table.js',
-  'curve_tables.js', 'timeline_table.js', 'theme.js'
+  'curve_tables.js', 'timeline_table.js', 'theme.js', 'score.js'
 ];
 const names =
     'textWidth, fitted, nameLines, placedLabels, stepTime, bytesHeld, tradeoff, scaling,' +
-    'bandwidth, losses, history, prepared, barRows';
+    'bandwidth, losses, history, prepared, barRows, partError, scoreText';
 const figures = new Function(`${scripts.map(read).join('\n')}\nreturn {${names}};`)();
 const spec = (name) => JSON.parse(read(`figures/${name}.vg.json`));
 
@@ -160,6 +160,33 @@ expect(figures.fitted(long, 100).endsWith('…'), 'a name that is cut says so');
   // 0.002 of a mean of 2.001.
   expect(table.note.includes('fp32: 2 cells, apart by at most 0.100 %'), table.note);
   equal(spec('loss').scales.find((s) => s.domain?.signal === 'groups').range.length, 8, 'dashes');
+}
+
+{
+  const curve = (strategy, last) =>
+      cell({strategy, curve: 0, loss: [[0, 5], [1, 4], [2, last]]});
+  const note = (cells) => figures.losses({...data(cells), curves: [{}]}, cells).note;
+  expect(/equal to 6 digits/.test(note([curve('ddp', 3), curve('zero1', 3)])), 'equal losses');
+  const parted = note([curve('ddp', 3), curve('zero1', null)]);
+  expect(/some without a finite loss from step 2 on/.test(parted), `a lost loss: ${parted}`);
+}
+
+{
+  const part = (measured, predicted) => ({measured_ns: measured, predicted_ns: predicted});
+  const scored = {
+    id: 'a',
+    measured_ns: 100,
+    predicted_ns: 90,
+    parts: {forward: part(50, 40), update: part(4, 9)}
+  };
+  equal(figures.partError(scored, 'forward'), '−20.0', 'a part that is a fifth too short');
+  equal(figures.partError(scored, 'update'), '·', 'a part too small to say anything');
+  const score = {
+    cluster: 'here', scored: 1, median: 0.1, worst: 0.1, pairs: 1, right: 1, run: 1, cells: [scored]
+  };
+  const text = figures.scoreText(score);
+  expect(/^Run B: 1 cell against here: the step is off by 10.0 %/.test(text), text);
+  expect(/Of 1 pair of strategies/.test(text), text);
 }
 
 {

@@ -46,7 +46,9 @@ function scoreText(score) {
       ` Of ${countText(score.pairs, 'pair', 'pairs')} of strategies whose steps surely differ, ` +
           `the faster one is predicted in ${score.right}.` :
       '';
-  return `${countText(score.scored, 'cell', 'cells')} against ${score.cluster}: the step is off ` +
+  const run = score.run === null ? '' : `Run ${runLetter(score.run)}: `;
+  const cells = countText(score.scored, 'cell', 'cells');
+  return `${run}${cells} against ${score.cluster}: the step is off ` +
       `by ${percent(score.median)} in the median and ${percent(score.worst)} at worst.${pairs} ` +
       'A dot: less than a twentieth of the step. Exposed without waiting for a slower rank.';
 }

@@ -36,6 +36,7 @@ class OneRank {
   static CpuOptions options(const ThreadRanks& how, ThreadHub& hub, ThreadWorld& world) {
     CpuOptions o;
     o.overlap = how.overlap;
+    o.owner.rank = world.rank();
     o.spin_ns = hub.spin_ns();
     o.poll = [&hub] { hub.check(); };
     o.on_error = [&world](std::exception_ptr e) {
