@@ -119,32 +119,29 @@ const verdictClass = {
 };
 const signed = (bytes) =>
     (bytes === 0 ? 'equal' : (bytes > 0 ? '+' : '−') + bytesText(Math.abs(bytes)));
+// Rows of texts under their columns, the first one to the left.
+function textTable(columns, rows, classOf = () => '') {
+  const left = (i) => (i === 0 ? 'left ' : '');
+  const head = (text, i) => element('th', {scope: 'col', className: left(i)}, text);
+  const entry = (text, i) => element('td', {className: left(i) + classOf(text)}, text);
+  return element(
+      'div', {className: 'scroll', tabIndex: 0},
+      element(
+          'table', {}, element('thead', {}, element('tr', {}, ...columns.map(head))),
+          element('tbody', {}, ...rows.map((row) => element('tr', {}, ...row.map(entry))))));
+}
+
 function differenceTable(data, entry) {
   const columns = [
     'cell', runLetter(entry.base), runLetter(entry.head), 'ratio', 'interval', 'time', 'states',
     'peak', 'volume', 'losses'
   ];
-  const row = (c) => element(
-      'tr', {},
-      ...[c.id, timeText(c.base_ns), timeText(c.head_ns), c.ratio ? c.ratio.toFixed(3) : '–',
-          c.low ? `${c.low.toFixed(3)} – ${c.high.toFixed(3)}` : '–', c.verdict || '–',
-          signed(c.state_bytes), signed(c.peak_bytes), signed(c.volume_bytes),
-          c.same_losses ? 'equal' : 'differ']
-          .map(
-              (text, i) => element(
-                  'td', {className: `${i === 0 ? 'left ' : ''}${verdictClass[text] || ''}`},
-                  text)));
-  return element(
-      'div', {className: 'scroll'},
-      element(
-          'table', {},
-          element(
-              'thead', {},
-              element(
-                  'tr', {},
-                  ...columns.map(
-                      (c, i) => element('th', {scope: 'col', className: i ? '' : 'left'}, c)))),
-          element('tbody', {}, ...entry.cells.map(row))));
+  const row = (c) =>
+      [c.id, timeText(c.base_ns), timeText(c.head_ns), c.ratio ? c.ratio.toFixed(3) : '–',
+       c.low ? `${c.low.toFixed(3)} – ${c.high.toFixed(3)}` : '–', c.verdict || '–',
+       signed(c.state_bytes), signed(c.peak_bytes), signed(c.volume_bytes),
+       c.same_losses ? 'equal' : 'differ'];
+  return textTable(columns, entry.cells.map(row), (text) => verdictClass[text] || '');
 }
 
 function showDifferences(data) {

@@ -16,28 +16,14 @@ function partError(cell, name) {
 function scoreTable(score) {
   const scored = score.cells.filter((c) => !c.why_not);
   const unit = timeUnit(Math.max(...scored.map((c) => c.measured_ns)));
-  const heads = [
+  const columns = [
     'cell', `measured, ${unit.name}`, `predicted, ${unit.name}`, 'error, %',
     ...scoredParts.map((p) => `${p}, %`)
   ];
-  return element(
-      'div', {className: 'scroll', tabIndex: 0},
-      element(
-          'table', {},
-          element(
-              'thead', {},
-              element(
-                  'tr', {},
-                  ...heads.map(
-                      (h, i) => element('th', {scope: 'col', className: i ? '' : 'left'}, h)))),
-          element(
-              'tbody', {},
-              ...scored.map((c) => element(
-                                'tr', {}, element('td', {className: 'left'}, c.id),
-                                element('td', {}, digits(c.measured_ns / unit.scale)),
-                                element('td', {}, digits(c.predicted_ns / unit.scale)),
-                                element('td', {}, signedPercent(stepError(c))),
-                                ...scoredParts.map((p) => element('td', {}, partError(c, p))))))));
+  return textTable(columns, scored.map((c) => [
+    c.id, digits(c.measured_ns / unit.scale), digits(c.predicted_ns / unit.scale),
+    signedPercent(stepError(c)), ...scoredParts.map((p) => partError(c, p))
+  ]));
 }
 
 function scoreText(score) {
