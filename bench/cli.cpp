@@ -30,6 +30,7 @@
 #include "bench/run_cli.hpp"
 #include "bench/score_command.hpp"
 #include "bench/text.hpp"
+#include "bench/units.hpp"
 
 namespace shardmark {
 
@@ -165,6 +166,14 @@ void refuse_extras(const CLI::App& app, const std::string& command, const Names&
   throw InputError(fmt::format("\"{}\" stands behind no flag. See {} --help.", first, command));
 }
 
+// What flags are for stands in a column of its own, up to column 100.
+void wrap_help(CLI::App& parser) {
+  constexpr std::size_t column = 30, columns = 100;
+  parser.get_formatter()->column_width(column);
+  for (CLI::Option* option : parser.get_options())
+    option->description(wrapped(option->get_description(), columns - column));
+}
+
 int dispatch(int argc, char** argv, GivenWorld* world) {
   Parsed p;
   CLI::App app{main_text, "shardmark"};
@@ -173,6 +182,7 @@ int dispatch(int argc, char** argv, GivenWorld* world) {
   app.allow_extras();
   app.require_subcommand(0, 1);  // a second one comes to refuse_extras
   const std::vector<Command> commands = commands_of(app, p, world);
+  for (const Command& c : commands) wrap_help(*c.parser);
   Names names;
   for (const Command& c : commands)
     if (is_shown(c)) names.push_back(c.parser->get_name());

@@ -92,7 +92,7 @@ ImportFacts facts_of(const ImportArguments& a) {
 
 CLI::App* add_import(CLI::App& app, ImportArguments& a) {
   CLI::App* command = app.add_subcommand(
-      "import", "What a DeepSpeed or Accelerate config is here, key by key, and as a command");
+      "import", "A DeepSpeed or Accelerate config here: key by key, and as a command");
   command->footer(import_examples);
   command->allow_extras();
   command->add_option("FILE", a.file, "the config")->required();

@@ -55,7 +55,7 @@ std::vector<Prediction> predictions(const CLI::App& command, const PredictArgume
 
 CLI::App* add_predict(CLI::App& app, PredictArguments& a) {
   CLI::App* command = app.add_subcommand(
-      "predict", "What a run would hold and send, without running: any N, any known model");
+      "predict", "What a run would hold, send and take, without running: any N and model");
   command->footer(examples);
   command->allow_extras();
   add_cell_flags(*command, a.cell, left_out());
