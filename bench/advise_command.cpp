@@ -154,11 +154,9 @@ std::vector<std::string> advise_flag_names() {
 
 int advise_command(const CLI::App& command, const AdviseArguments& a) {
   check_options(command, {}, is_list_of_a_cell);
-  if (!a.format.empty() && a.format != "text" && a.format != "json")
-    throw InputError(fmt::format("--format is \"{}\", but must be text or json{}", a.format,
-                                 suggestion(a.format, {"text", "json"})));
+  const bool as_json = is_json(a.format);
   const Advice advice = advise(question_of(command, a));
-  if (a.format == "json")
+  if (as_json)
     fmt::print("{}\n",
                to_json(advice).dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
   else

@@ -9,6 +9,7 @@
 #include "bench/cell.hpp"
 #include "bench/cost_fit.hpp"
 #include "bench/machine.hpp"
+#include "bench/prediction.hpp"
 #include "impl/train.hpp"
 #include "kernels/rates.hpp"
 
@@ -66,9 +67,8 @@ class Notebook {
   explicit Notebook(double cache_bytes) : cache_bytes_(cache_bytes) {}
 
   void add(const TrainingReport& r) {
-    double held = 0;
-    for (const auto& [what, bytes] : r.claims.exact) held += bytes;
-    const double cold = cold_share_of(held * static_cast<double>(r.ranks.size()), cache_bytes_);
+    const double cold =
+        cold_share_of(held_bytes(r.claims) * static_cast<double>(r.ranks.size()), cache_bytes_);
     std::map<std::tuple<std::string, double, double>, std::vector<std::int64_t>> times;
     for (const RankReport& rank : r.ranks)
       for (const OpTime& o : rank.ops) {
@@ -94,9 +94,8 @@ class Notebook {
   // Bytes of volume; of f32 nothing is cast on the way.
   void take_collective(const Interval& i, std::size_t ranks, double cold) {
     if (!i.collective || i.collective->dtype != DType::f32 || i.transfer_ns <= 0) return;
-    const double n = static_cast<double>(ranks);
-    const double turns = i.collective->verb == Verb::all_reduce ? 2 : 1;
-    const double volume = turns * static_cast<double>(i.collective->bytes()) * (n - 1) / n;
+    const double volume = volume_of(i.collective->verb, static_cast<double>(i.collective->bytes()),
+                                    static_cast<double>(ranks));
     verbs_[i.collective->verb].push_back(
         {0, volume, static_cast<double>(i.transfer_ns), cold * volume});
   }

@@ -25,4 +25,11 @@ void check_options(const CLI::App& command, const std::vector<std::string>& repe
   }
 }
 
+bool is_json(const std::string& format) {
+  if (!format.empty() && format != "text" && format != "json")
+    throw InputError(fmt::format("--format is \"{}\", but must be text or json{}", format,
+                                 suggestion(format, {"text", "json"})));
+  return format == "json";
+}
+
 }  // namespace shardmark

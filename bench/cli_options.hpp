@@ -17,4 +17,7 @@ void check_options(
     const CLI::App& command, const std::vector<std::string>& repeatable = {},
     const std::function<bool(const std::string&)>& is_list = [](const auto&) { return false; });
 
+// Of a command whose --format is text or json, text where it is empty. Throws InputError.
+bool is_json(const std::string& format);
+
 }  // namespace shardmark

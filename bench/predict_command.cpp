@@ -90,9 +90,7 @@ int predict_command(const CLI::App& command, const PredictArguments& a) {
   check_options(command, {}, [](const std::string& flag) {
     return flag == "--estimator" || is_list_of_a_cell(flag);
   });
-  if (!a.format.empty() && a.format != "text" && a.format != "json")
-    throw InputError(fmt::format("--format is \"{}\", but must be text or json{}", a.format,
-                                 suggestion(a.format, {"text", "json"})));
+  const bool as_json = is_json(a.format);
   const EstimatorsShown estimators = estimators_named(a.estimators);
   std::optional<double> memory;
   if (!a.memory.empty()) memory = static_cast<double>(byte_count("--memory", a.memory));
@@ -102,7 +100,7 @@ int predict_command(const CLI::App& command, const PredictArguments& a) {
   std::vector<std::string> notes;
   const std::vector<Prediction> all = predictions(command, a, cluster, notes);
   for (const std::string& note : notes) fmt::print(stderr, "{}\n", wrapped(note, 100, "  "));
-  if (a.format == "json") {
+  if (as_json) {
     nlohmann::json out = nlohmann::json::array();
     for (const Prediction& p : all) {
       nlohmann::json& one = out.emplace_back(to_json(p));

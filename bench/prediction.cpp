@@ -50,12 +50,6 @@ class Models {
       known_;
 };
 
-double sum(const std::map<Held, double>& bytes) {
-  double total = 0;
-  for (const auto& [what, b] : bytes) total += b;
-  return total;
-}
-
 double segments_of(const Claims& c) {
   double calls = 0;
   for (const auto& [what, traffic] : c.exact_calls) calls += static_cast<double>(traffic.calls);
@@ -91,7 +85,7 @@ std::pair<PredictedTime, DryReport> timed(const Prediction& p, const Training& t
                                           const Cluster& given) {
   check_dry(p);
   const Cluster cluster = cluster_for(given, p.cell);
-  ClusterClock clock(cluster, placement_of(cluster, p.cell, sum(p.claims.exact)));
+  ClusterClock clock(cluster, placement_of(cluster, p.cell, held_bytes(p.claims)));
   DryAsked asked = asked_of(p);
   asked.steps = ClusterClock::steps, asked.clock = clock.clock();
   DryReport dry = dry_run(t, asked);
@@ -100,7 +94,7 @@ std::pair<PredictedTime, DryReport> timed(const Prediction& p, const Training& t
 }
 
 void run_dry(Prediction& p, Training t, const std::optional<Cluster>& cluster) {
-  p.peak_bytes = sum(p.claims.exact);
+  p.peak_bytes = held_bytes(p.claims);
   t.model = p.model->form;
   if (cluster) {
     auto [time, dry] = timed(p, t, *cluster);
@@ -125,13 +119,13 @@ Prediction predicted(const Cell& cell, Models& models, const std::optional<Clust
   const Training t = training_of(cell, {}, a);
   p.claims = claims_of(t, a);
   // Beyond that bytes have no number here; no machine has them either.
-  if (sum(p.claims.exact) > 4e18)
+  if (held_bytes(p.claims) > 4e18)
     throw InputError(
         fmt::format("--model {} with --batch {} and --sequence {} would hold {:.1e} bytes on a "
                     "rank, but {:.0e} "
                     "are the most that can be counted; give a smaller batch or sequence.",
                     cell.config.empty() ? cell.model : cell.config, cell.batch, cell.sequence,
-                    sum(p.claims.exact), 4e18));
+                    held_bytes(p.claims), 4e18));
   p.flops_per_step = flops_of(a, t.options) * static_cast<double>(cell.accumulate);
   p.tokens_per_step =
       static_cast<double>(a.rows) * static_cast<double>(cell.ranks * cell.accumulate);
@@ -181,6 +175,12 @@ json called_of(Called what, const Traffic& t, const Claims& c) {
 }
 
 }  // namespace
+
+double held_bytes(const Claims& c) {
+  double total = 0;
+  for (const auto& [what, bytes] : c.exact) total += bytes;
+  return total;
+}
 
 double Prediction::held_bytes(Tag tag) const {
   double total = 0;

@@ -13,6 +13,9 @@
 
 namespace shardmark {
 
+// By the exact claim, what one rank holds of all kinds together, each at its own worst moment.
+double held_bytes(const Claims&);
+
 struct Prediction {
   Cell cell;
   std::shared_ptr<const ModelConfig> model;  // one for all cells of a model and batch shape

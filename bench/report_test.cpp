@@ -6,24 +6,17 @@
 #include "bench/report_cell.hpp"
 #include "bench/report_data.hpp"
 #include "bench/report_page.hpp"
+#include "bench/report_test_support.hpp"
 #include "bench/report_timeline.hpp"
 #include "bench/test_support.hpp"
 
 namespace shardmark {
 namespace {
 
+using example::cell_of;
+using example::data_of;
 using example::has;
 using nlohmann::json;
-
-json data_of(std::vector<json> records) {
-  return report_data({{"example", "run", "training", std::move(records)}}, {});
-}
-
-const json& cell_of(const json& data, const std::string& id_part) {
-  for (const json& cell : data.at("cells"))
-    if (has(cell.at("id"), id_part)) return cell;
-  throw std::runtime_error("no cell " + id_part);
-}
 
 TEST(Report, a_cell_is_its_median_round_and_the_interval_over_rounds) {
   const json data = data_of(example::ladder());

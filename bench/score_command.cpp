@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bench/cli_options.hpp"
 #include "bench/cluster_file.hpp"
 #include "bench/link_text.hpp"
 #include "bench/record.hpp"
@@ -49,9 +50,7 @@ std::vector<std::string> score_flag_names() {
 }
 
 int score_command(const ScoreArguments& a) {
-  if (!a.format.empty() && a.format != "text" && a.format != "json")
-    throw InputError(fmt::format("--format is \"{}\", but must be text or json{}", a.format,
-                                 suggestion(a.format, {"text", "json"})));
+  const bool as_json = is_json(a.format);
   const std::string link = a.link.empty() ? "" : canonical_link("--link", a.link);
   const Cluster cluster =
       cluster_of("--cluster", a.cluster.empty() ? "results/machine.json" : a.cluster);
@@ -62,7 +61,7 @@ int score_command(const ScoreArguments& a) {
     if (run.kind == training_kind) all += score(run.records, cluster, link);
   if (all.cells.empty())
     throw InputError("these runs hold no training whose time could be scored.");
-  if (a.format == "json")
+  if (as_json)
     fmt::print("{}\n", to_json(all, cluster).dump(1));
   else
     fmt::print("{}", score_text(all, cluster));

@@ -138,8 +138,7 @@ double byte_ns(const OpCost& cost, const Placement& p) {
 Cost measured(const OpCost& verb_cost, Verb verb, double payload, const Placement& p) {
   Cost cost;
   cost.latency_ns = verb_cost.launch_ns;
-  const double turns = verb == Verb::all_reduce ? 2 : 1, n = p.ranks;
-  cost.inside_ns = turns * payload * (n - 1) / n * byte_ns(verb_cost, p);
+  cost.inside_ns = volume_of(verb, payload, p.ranks) * byte_ns(verb_cost, p);
   return cost;
 }
 
@@ -189,6 +188,10 @@ std::string kind_of(const Op& op) {
   if (const auto* product = std::get_if<Matmul>(&op))
     kind += fmt::format("_{}{}", product->ta ? 't' : 'n', product->tb ? 't' : 'n');
   return fmt::format("{}/{}", kind, name(narrowest(op)));
+}
+
+double volume_of(Verb verb, double payload, double ranks) {
+  return (verb == Verb::all_reduce ? 2 : 1) * payload * (ranks - 1) / ranks;
 }
 
 double traffic_bytes(const Op& op) { return std::visit(Bytes{}, op); }

@@ -71,6 +71,9 @@ double traffic_bytes(const Op&);
 // InputError where the cluster has no rate for the type of a product.
 Cost cost_of(const Cluster&, const Op&, const Placement&);
 
+// Bytes that each rank sends, whose parts are equal; payload: of the verb's whole array.
+double volume_of(Verb, double payload, double ranks);
+
 // payload: bytes of the verb's whole array. Nothing for one rank.
 Cost collective_cost(const Cluster&, Verb, double payload, const Placement&);
 
