@@ -1,0 +1,19 @@
+// What does shardmark say of GPUs, where it was built without the CUDA Toolkit?
+#include "kernels/cuda/device.hpp"
+
+namespace shardmark::cuda {
+namespace {
+constexpr const char* sentence =
+    "this shardmark was built without CUDA: configure it with a CUDA Toolkit (12.4 or newer) and "
+    "the preset cuda";
+}
+
+bool built() { return false; }
+std::string library() { return sentence; }
+std::vector<Gpu> gpus() { return {}; }
+std::string why_none() { return sentence; }
+std::uint64_t free_bytes(int) { throw InputError(sentence); }
+std::unique_ptr<Device> make_device(Options) { throw InputError(sentence); }
+std::shared_ptr<void> managed_bytes(std::size_t) { throw InputError(sentence); }
+
+}  // namespace shardmark::cuda

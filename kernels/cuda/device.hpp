@@ -1,0 +1,47 @@
+#pragma once
+// GPUs as devices: what the rest of the house may know of CUDA, without its headers. A build without
+// the CUDA Toolkit has absent.cpp behind it; tests may have a stand-in that computes on the
+// processor (standin/).
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/device.hpp"
+#include "profilers/nvtx.hpp"
+
+namespace shardmark::cuda {
+
+bool built();           // with the CUDA Toolkit
+std::string library();  // "CUDA 13.0, cuBLASLt 13.0.2"; where there is none, what would bring it
+
+struct Gpu {
+  std::string name;
+  int major = 0, minor = 0, multiprocessors = 0;  // compute capability
+  std::uint64_t memory_bytes = 0;
+};
+std::vector<Gpu> gpus();  // that can be used; empty where why_none() says why
+// One sentence on why no GPU can be used here; empty where one can.
+std::string why_none();
+
+struct Options {
+  int gpu = 0;                 // of gpus()
+  bool overlap = true;         // a stream for communication
+  bool record = true;          // keep the timeline
+  bool tf32 = false;           // products of f32 operands may round them to 10 bits of fraction
+  nvtx::Owner owner{};         // what profilers call the queues; two_queues is overlap
+  std::function<void()> poll;  // called while waiting; throws if another rank has failed
+  std::function<void(const Interval&)> on_span;
+};
+
+// Bytes that the driver says are free on this GPU, whoever holds the others.
+std::uint64_t free_bytes(int gpu);
+
+// Throws InputError where this GPU cannot be used, Error where CUDA fails.
+std::unique_ptr<Device> make_device(Options);
+
+// Memory that host and GPU address alike, for tests: given back by the last owner.
+std::shared_ptr<void> managed_bytes(std::size_t);
+
+}  // namespace shardmark::cuda

@@ -1,0 +1,25 @@
+#pragma once
+// How does an op get onto a stream? It is checked, and its kernels are enqueued; nothing waits.
+#include <cuda_runtime_api.h>
+
+#include "kernels/op.hpp"
+
+namespace shardmark::cuda {
+
+class Blas;  // matmul.hpp
+
+// What kernels are launched with.
+struct Launch {
+  cudaStream_t stream = nullptr;
+  Blas* blas = nullptr;
+  int multiprocessors = 1;
+  bool tf32 = false;
+};
+
+void run(const Op&, const Launch&);
+std::size_t scratch_bytes(const Op&, const Launch&);
+
+// Throws Error with what CUDA says, and where.
+void check(cudaError_t, const char* what);
+
+}  // namespace shardmark::cuda

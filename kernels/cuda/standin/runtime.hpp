@@ -1,0 +1,13 @@
+#pragma once
+// What do the stand-ins of kernels, cuBLASLt and NCCL need of the stand-in's streams?
+#include <cuda_runtime_api.h>
+
+#include <functional>
+
+namespace shardmark::standin {
+
+// Runs it on the stream's thread, in order; at once where the stream is null (the default stream).
+void enqueue(cudaStream_t, std::function<void()>);
+int gpu_of(cudaStream_t);
+
+}  // namespace shardmark::standin
