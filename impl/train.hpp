@@ -18,6 +18,9 @@
 
 namespace shardmark {
 
+// What computes.
+enum class DeviceKind : std::uint8_t { cpu, cuda };
+
 struct Training {
   std::string model;     // a preset or a free form: models/registry.hpp
   std::string strategy;  // a name of strategies()
@@ -26,6 +29,8 @@ struct Training {
   std::size_t sequence = 256;  // tokens a sequence
   int warmup = 2, steps = 10;  // warm-up steps come first and are not measured
   std::uint64_t seed = 1;
+  DeviceKind device = DeviceKind::cpu;
+  bool tf32 = false;    // GPUs: products of f32 may round their operands
   bool overlap = true;  // communication on a queue of its own
   int threads_per_rank = 1;
   double comm_timeout_s = 60;  // a wait longer than this fails the cell
