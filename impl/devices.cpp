@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "kernels/cpu/math.hpp"
+#include "kernels/device_rates.hpp"
 #include "kernels/rates.hpp"
 
 namespace shardmark {
@@ -48,9 +49,8 @@ std::size_t scratch_bytes(const Training& t, const Op& op) {
   return on_gpu(t) ? cuda::scratch_bytes_here(op, 0) : cpu::scratch_bytes(op, t.threads_per_rank);
 }
 
-double product_ns(const Training& t, int place, const Matmul& shape) {
-  return on_gpu(t) ? cuda::product_ns(shape, gpu_of(t, place), t.tf32)
-                   : product_ns(shape, t.threads_per_rank);
+double product_ns(const Training& t, Device& d, const Matmul& shape) {
+  return on_gpu(t) ? product_ns(d, shape) : product_ns(shape, t.threads_per_rank);
 }
 
 void check_device(const Training& t, int ranks_here) {

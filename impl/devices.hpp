@@ -22,8 +22,8 @@ std::unique_ptr<Device> make_device(const Training&, const nvtx::Owner&, int pla
 // Bytes of scratch that the device of this training asks for an op.
 std::size_t scratch_bytes(const Training&, const Op&);
 
-// Nanoseconds that a product takes alone, on the device of the rank in this place.
-double product_ns(const Training&, int place, const Matmul& shape);
+// Nanoseconds that a product takes alone on this device of a training.
+double product_ns(const Training&, Device&, const Matmul& shape);
 
 // Which GPU the rank in this place has; -1: none.
 int gpu_of(const Training&, int place);

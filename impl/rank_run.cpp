@@ -230,7 +230,7 @@ void RankRun::rate_products() {
   world_.gather("");
   each_product(job_.architecture, options_, [&](const Product& p) {
     double& ns = known[{p.m, p.n, p.k, p.ta, p.tb, p.adds, p.bias, p.residual}];
-    if (ns == 0) ns = product_ns(training_, place_, p.shape(options_.precision.parameter));
+    if (ns == 0) ns = product_ns(training_, *device_, p.shape(options_.precision.parameter));
     report_.products_ns += ns * p.times * options_.accumulate;
   });
 }

@@ -1,5 +1,7 @@
 // How do the stand-in's collectives work? Each rank's call is enqueued on its stream; there the
 // streams of all ranks meet, compare what they were asked for, compute, and meet again.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <nccl.h>
 
 #include <atomic>
@@ -10,13 +12,11 @@
 #include <mutex>
 #include <vector>
 
-#include "kernels/half.hpp"
-#include "numbers.hpp"
 #include "runtime.hpp"
 
 namespace {
 
-using namespace shardmark;
+namespace standin = shardmark::standin;
 
 struct Asked {
   enum class Verb { all_reduce, reduce_scatter, all_gather } verb{};
@@ -71,9 +71,9 @@ double at(const void* p, std::size_t i, ncclDataType_t t) {
     case ncclFloat32:
       return static_cast<double>(static_cast<const float*>(p)[i]);
     case ncclBfloat16:
-      return standin::value_of(static_cast<const Bf16*>(p)[i]);
+      return static_cast<double>(__bfloat162float(static_cast<const __nv_bfloat16*>(p)[i]));
     default:
-      return standin::value_of(static_cast<const F16*>(p)[i]);
+      return static_cast<double>(__half2float(static_cast<const __half*>(p)[i]));
   }
 }
 
@@ -86,18 +86,18 @@ void put(void* p, std::size_t i, ncclDataType_t t, double x) {
       static_cast<float*>(p)[i] = static_cast<float>(x);
       break;
     case ncclBfloat16:
-      static_cast<Bf16*>(p)[i] = standin::rounded<Bf16>(x);
+      static_cast<__nv_bfloat16*>(p)[i] = __float2bfloat16_rn(static_cast<float>(x));
       break;
     default:
-      static_cast<F16*>(p)[i] = standin::rounded<F16>(x);
+      static_cast<__half*>(p)[i] = __float2half_rn(static_cast<float>(x));
   }
 }
 
 std::size_t size_of(ncclDataType_t t) {
-  return t == ncclFloat64                          ? 8
-         : t == ncclFloat32 || t == ncclInt32      ? 4
-         : t == ncclBfloat16 || t == ncclFloat16   ? 2
-                                                   : 1;
+  return t == ncclFloat64                        ? 8
+         : t == ncclFloat32 || t == ncclInt32    ? 4
+         : t == ncclBfloat16 || t == ncclFloat16 ? 2
+                                                 : 1;
 }
 
 }  // namespace
