@@ -38,9 +38,9 @@ struct Cell {
   std::vector<std::string> data;           // empty: the built-in corpus
   std::uint64_t bucket_bytes = 4'000'000;  // 0: a bucket a unit
   std::int64_t buckets = 2;
-  std::int64_t prefetch = 1;           // zero3: units gathered ahead
-  bool keep_last = true;               // zero3: gathered once at the turn to backward
-  std::int64_t persist_below = 0;      // zero3: parameters of fewer elements stay whole
+  std::int64_t prefetch = 1;       // zero3: units gathered ahead
+  bool keep_last = true;           // zero3: gathered once at the turn to backward
+  std::int64_t persist_below = 0;  // zero3: parameters of fewer elements stay whole
   // Of parameters, gradients and activations, or bf16, fp16; tf32: fp32 with products of GPUs that
   // round their operands.
   std::string precision = "fp32";

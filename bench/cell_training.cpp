@@ -118,8 +118,9 @@ void check_segments(const Cell& c, std::size_t parameters, std::size_t most) {
 void check_launch(const Cell& c) {
   const bool mpi = of_processes(c);
   if (!mpi && c.launcher != "none")
-    refuse(fmt::format("--launcher \"{}\" starts ranks that are processes, which needs --comm mpi or nccl.",
-                       c.launcher));
+    refuse(fmt::format(
+        "--launcher \"{}\" starts ranks that are processes, which needs --comm mpi or nccl.",
+        c.launcher));
   if (mpi && c.launcher != "mpirun" && c.launcher != "given" &&
       c.launcher.find("{ranks}") == std::string::npos)
     refuse(

@@ -143,10 +143,7 @@ std::vector<CellFlag> precision_flags() {
        "of parameters, gradients and activations: fp32, bf16 or fp16, where Adam's weights stay "
        "fp32; tf32: fp32 with products of GPUs' tensor cores",
        [](Draft& d, const std::string& f, const std::string& v) {
-         if (v == "tf32")
-           d.cell.precision = v;
-         else
-           set_element_type(d.cell.precision, f, v);
+         set_one_of(d.cell.precision, f, v, {"fp32", "bf16", "fp16", "tf32"});
        }},
       {commas, "--reduce-dtype", "TYPE", "that gradients travel in; without it the --precision's",
        [](Draft& d, const std::string& f, const std::string& v) {
@@ -222,7 +219,8 @@ std::vector<CellFlag> transport_flags() {
 
 std::vector<CellFlag> limit_flags() {
   return {
-      {commas, "--device", "NAME", "what computes: cpu, or cuda (GPUs; `shardmark list` says whether)",
+      {commas, "--device", "NAME",
+       "what computes: cpu, or cuda (GPUs; `shardmark list` says whether)",
        [](Draft& d, const std::string& f, const std::string& v) {
          set_one_of(d.cell.device, f, v, {"cpu", "cuda"});
        }},

@@ -50,7 +50,7 @@ RankRun::RankRun(const Job& job, World& world, int place, const MakeCommunicator
       world_(world),
       place_(place),
       device_(device(spin)),
-      comm_(make_communicator(*device_)),
+      comm_(communicator(make_communicator)),
       given_{world_, *comm_, *device_},
       layout_(job.architecture, options_, training_.ranks, world.rank(), job.entry.by_unit),
       corpus_(training_.corpus, {training_.batch, training_.sequence, training_.ranks, world.rank(),
@@ -113,6 +113,26 @@ std::unique_ptr<Device> RankRun::device(std::int64_t spin) {
   return make_device(training_, owner, place_, std::move(calls));
 }
 
+// What the driver says is looked at while no rank allocates.
+std::unique_ptr<Communicator> RankRun::communicator(const MakeCommunicator& make_it) {
+  report_.gpu.gpu = gpu_of(training_, place_);
+  if (report_.gpu.gpu < 0) return make_it(*device_);
+  world_.gather("");
+  report_.gpu.used_before_bytes = gpu_used();
+  world_.gather("");
+  auto made = make_it(*device_);
+  world_.gather("");
+  report_.gpu.communicator_bytes = gpu_used() - report_.gpu.used_before_bytes;
+  world_.gather("");
+  return made;
+}
+
+std::int64_t RankRun::gpu_used() const {
+  const int gpu = report_.gpu.gpu;
+  const std::uint64_t all = cuda::gpus()[static_cast<std::size_t>(gpu)].memory_bytes;
+  return static_cast<std::int64_t>(all) - static_cast<std::int64_t>(cuda::free_bytes(gpu));
+}
+
 void RankRun::make() {
   device_->begin_step(-1);
   model_ = make_model(given_, training_.model, job_.architecture, options_, training_.sequence,
@@ -131,6 +151,11 @@ void RankRun::train() {
   device_->drain();
   report_.loop_ns = now_ns() - begin;
   world_.gather("");  // nobody measures anything below while others still train
+  if (GpuUse& use = report_.gpu; use.gpu >= 0) {
+    use.reserved_bytes = cuda::reserved_bytes(*device_);
+    use.driver_bytes = gpu_used() - use.used_before_bytes - use.communicator_bytes;
+    world_.gather("");
+  }
   for (int i = timed_steps_of(training_); i < options_.steps; ++i) {
     const InterfaceCounters before = sent_by(training_.interface);
     world_.gather("");  // nobody sends before all have looked

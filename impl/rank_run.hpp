@@ -48,6 +48,8 @@ class RankRun {
  private:
   static std::string where(int step);
   std::unique_ptr<Device> device(std::int64_t spin_ns);
+  std::unique_ptr<Communicator> communicator(const MakeCommunicator&);
+  std::int64_t gpu_used() const;  // bytes, whoever holds them
   void make();
   void train();
   void step(int number);
@@ -66,7 +68,6 @@ class RankRun {
   int place_;
   OpTimer op_times_;
   std::unique_ptr<Device> device_;
-  std::uint64_t free_before_ = 0;  // of the GPU, once all ranks have their devices
   std::unique_ptr<Communicator> comm_;
   Rank given_;
   Layout layout_;

@@ -60,6 +60,15 @@ struct OpTime {
   std::vector<std::int64_t> ns;  // of each
 };
 
+// Of the GPU that a rank computed on; other processes may hold some of it, too.
+struct GpuUse {
+  int gpu = -1;                         // none
+  std::uint64_t reserved_bytes = 0;     // that this rank's arena has asked the driver for
+  std::int64_t used_before_bytes = 0;   // when all ranks had their devices: contexts, others
+  std::int64_t communicator_bytes = 0;  // that were used more once there was one
+  std::int64_t driver_bytes = 0;        // and more behind the steps, by all ranks on this GPU
+};
+
 struct RankReport {
   // Warm-up included. One step more is run, to close the last window, and then the counted ones:
   // they stand in the other vectors.
@@ -100,6 +109,7 @@ struct RankReport {
   std::vector<OpTime> ops;                 // where time_ops; transfers are not among them
   // Of the process that the rank is, or of the process of all ranks: then rank 0 has it.
   std::uint64_t resident_before_bytes = 0, resident_peak_bytes = 0;
+  GpuUse gpu;
 };
 
 struct Claims {                            // what the formulas say, per rank

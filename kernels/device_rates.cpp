@@ -65,11 +65,11 @@ double copy_rate(Device& d, std::size_t bytes) {
          settled_ns(d, Cast{from.view(), to.view()}) * 1e9;
 }
 
-double matrix_rate(Device& d, DType type) {
+double matrix_rate(Device& d, DType type, std::size_t rows) {
   Matmul o;
   o.a = ConstView(0, 0, type, Space::nowhere);
-  o.m = o.n = o.k = 4096;
-  return 2.0 * 4096 * 4096 * 4096 / product_ns(d, o) * 1e9;
+  o.m = o.n = o.k = rows;
+  return flops(o) / product_ns(d, o) * 1e9;
 }
 
 }  // namespace shardmark

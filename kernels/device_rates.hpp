@@ -12,7 +12,7 @@ namespace shardmark {
 double product_ns(Device&, const Matmul& shape);
 // Bytes per second read and written by copies between two arrays of so many bytes.
 double copy_rate(Device&, std::size_t bytes);
-// Floating-point operations per second of a large product.
-double matrix_rate(Device&, DType);
+// Floating-point operations per second of a square product of so many rows.
+double matrix_rate(Device&, DType, std::size_t rows);
 
 }  // namespace shardmark

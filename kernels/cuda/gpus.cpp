@@ -30,7 +30,8 @@ std::string of_driver() {
 // 80-virtual comes with PTX, which it compiles for newer GPUs; one such as 80-real or 90a runs on
 // its own generation alone. Asked without a context, which would take memory of the GPU.
 bool runs_on(const std::string& built_for, const Gpu& gpu) {
-  const int built_capability = std::atoi(built_for.c_str()), capability = gpu.major * 10 + gpu.minor;
+  const int built_capability = std::atoi(built_for.c_str()),
+            capability = gpu.major * 10 + gpu.minor;
   const bool only_own = built_for.find_first_not_of("0123456789") != built_for.npos &&
                         built_for.find("-virtual") == built_for.npos;
   return built_capability <= capability && (!only_own || built_capability / 10 == gpu.major);
