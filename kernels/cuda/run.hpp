@@ -1,7 +1,6 @@
 #pragma once
 // How does an op get onto a stream? It is checked, and its kernels are enqueued; nothing waits.
-#include <cuda_runtime_api.h>
-
+#include "kernels/cuda/runtime.hpp"
 #include "kernels/op.hpp"
 
 namespace shardmark::cuda {
@@ -18,8 +17,5 @@ struct Launch {
 
 void run(const Op&, const Launch&);
 std::size_t scratch_bytes(const Op&, const Launch&);
-
-// Throws Error with what CUDA says, and where.
-void check(cudaError_t, const char* what);
 
 }  // namespace shardmark::cuda
