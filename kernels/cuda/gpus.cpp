@@ -1,8 +1,10 @@
 // Which GPUs are there, what do they say of themselves, and why can none be used?
 #include <cublasLt.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "kernels/cuda/device.hpp"
-#include "kernels/cuda/probe.hpp"
 #include "kernels/cuda/runtime.hpp"
 
 namespace shardmark::cuda {
@@ -22,6 +24,30 @@ std::string of_driver() {
   int v = 0;
   if (cudaDriverGetVersion(&v) != cudaSuccess || v == 0) return "";
   return version(v);
+}
+
+// Does the driver find or make code for this GPU among what was built? An entry such as 80 or
+// 80-virtual comes with PTX, which it compiles for newer GPUs; one such as 80-real or 90a runs on
+// its own generation alone. Asked without a context, which would take memory of the GPU.
+bool runs_on(const std::string& built_for, const Gpu& gpu) {
+  const int built_capability = std::atoi(built_for.c_str()),
+            capability = gpu.major * 10 + gpu.minor;
+  const bool only_own = built_for.find_first_not_of("0123456789") != built_for.npos &&
+                        built_for.find("-virtual") == built_for.npos;
+  return built_capability <= capability && (!only_own || built_capability / 10 == gpu.major);
+}
+
+std::string why_no_kernel_runs(const Gpu& gpu) {
+  std::istringstream architectures(SHARDMARK_CUDA_ARCHITECTURES);
+  std::string all;
+  for (std::string one; std::getline(architectures, one, ';');) {
+    if (runs_on(one, gpu)) return "";
+    all += (all.empty() ? "" : ", ") + one;
+  }
+  const std::string own = std::to_string(gpu.major) + std::to_string(gpu.minor);
+  return "no GPU can be used: the kernels of this shardmark were built for the architectures " +
+         all + ", but GPU 0 (" + gpu.name + ") is " + own +
+         ": build with -DCMAKE_CUDA_ARCHITECTURES=" + own;
 }
 
 }  // namespace
@@ -48,7 +74,7 @@ std::string why_none() {
     return "no GPU can be used: the driver sees none (CUDA_VISIBLE_DEVICES may hide them)";
   if (e != cudaSuccess)
     return std::string("no GPU can be used: CUDA says ") + cudaGetErrorString(e);
-  return why_no_kernel_runs();
+  return why_no_kernel_runs(gpus().front());
 }
 
 std::vector<Gpu> gpus() {

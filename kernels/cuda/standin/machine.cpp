@@ -21,8 +21,6 @@ void set(Machine& m, const std::string& key, const std::string& value) {
     m.error = cudaErrorNoDevice;
   } else if (key == "error" && value == "old_driver") {
     m.error = cudaErrorInsufficientDriver;
-  } else if (key == "error" && value == "no_image") {
-    m.error = cudaErrorNoKernelImageForDevice;
   } else {
     throw std::invalid_argument("SHARDMARK_STANDIN knows no " + key + "=" + value);
   }

@@ -1,6 +1,6 @@
 #pragma once
 // Which GPUs does the stand-in play? Read once from SHARDMARK_STANDIN, as
-// "gpus=2,memory=64000000,late_us=200,error=no_device|old_driver|no_image,major=8,driver=12040".
+// "gpus=2,memory=64000000,late_us=200,error=no_device|old_driver,major=8,driver=12040".
 #include <cuda_runtime_api.h>
 
 #include <atomic>

@@ -34,9 +34,6 @@ struct cudaDeviceProp {
   std::size_t totalGlobalMem;
   int major, minor, multiProcessorCount;
 };
-struct cudaFuncAttributes {
-  int numRegs;
-};
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;
   constexpr dim3(unsigned vx = 1, unsigned vy = 1, unsigned vz = 1) : x(vx), y(vy), z(vz) {}
@@ -76,7 +73,6 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end);
 cudaError_t cudaDeviceCanAccessPeer(int*, int device, int peer);
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 cudaError_t cudaLaunchHostFunc(cudaStream_t, void (*)(void*), void*);
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void* kernel);
 cudaError_t cudaProfilerStart();
 cudaError_t cudaProfilerStop();
 }
