@@ -4,6 +4,7 @@
 #include <array>
 #include <compare>
 
+#include "kernels/cuda/ops.hpp"
 #include "kernels/operands.hpp"
 
 namespace shardmark::cuda {
