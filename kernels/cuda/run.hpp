@@ -13,6 +13,10 @@ struct Launch {
   Blas* blas = nullptr;
   int multiprocessors = 1;
   bool tf32 = false;
+  // Of the stream: what sums in two passes keep between them. No ledger counts it, as with all that
+  // a stream itself takes.
+  double* partials = nullptr;
+  static constexpr std::size_t most_partials = 4096;
 };
 
 void run(const Op&, const Launch&);
