@@ -43,7 +43,11 @@ json mpirun_version() {
 MeasuredRates::OnGpu rates_of(const cuda::Gpu& gpu, int number) {
   const bool small = gpu.multiprocessors < 16;
   const auto device = [&](bool tf32) {
-    return cuda::make_device({.gpu = number, .overlap = false, .tf32 = tf32});
+    cuda::Options o;
+    o.gpu = number;
+    o.overlap = false;
+    o.tf32 = tf32;
+    return cuda::make_device(std::move(o));
   };
   const auto plain = device(false), rounding = device(true);
   MeasuredRates::OnGpu rates{gpu.name, copy_rate(*plain, small ? 1'000'000 : 1'000'000'000), {}};
