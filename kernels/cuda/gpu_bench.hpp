@@ -28,7 +28,7 @@ class Bench {
     on_.stream = stream_.get();
     on_.blas = &blas_;
     on_.multiprocessors = gpu.multiprocessors;
-    on_.partials = static_cast<double*>(partials_.at);
+    on_.partials = partials_.get();
   }
   Launch& on() { return on_; }
   Blas& blas() { return blas_; }
@@ -46,7 +46,7 @@ class Bench {
  private:
   Stream stream_;
   Blas blas_;
-  Memory partials_{Launch::most_partials * sizeof(double)};
+  Partials partials_;
   Launch on_;
   Moment begin_{true}, end_{true};
 };
