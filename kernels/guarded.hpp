@@ -144,12 +144,14 @@ Values growing_values(std::size_t n, unsigned seed) {
   return x;
 }
 
-// tolerance: of arithmetic in f32; numbers of 2 bytes may be rounded once beside.
+// tolerance: of arithmetic in f32; numbers of 2 bytes may be rounded once beside. also: what each
+// element may be off beside; empty for nothing.
 template <class T>
-void expect_near(const Guarded<T>& got, const Values& want, double tolerance, const char* what) {
+void expect_near(const Guarded<T>& got, const Values& want, double tolerance, const char* what,
+                 const Values& also = {}) {
   ASSERT_EQ(got.size(), want.size()) << what;
   for (std::size_t i = 0; i < want.size(); ++i) {
-    double near = tolerance * (1 + std::fabs(want[i]));
+    double near = tolerance * (1 + std::fabs(want[i])) + (also.empty() ? 0 : also[i]);
     if constexpr (has_two_bytes<T>) near += gap_at(want[i], format_of<T>) / 2;
     ASSERT_NEAR(number(got[i]), want[i], near) << what << " element " << i;
   }

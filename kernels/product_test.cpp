@@ -1,5 +1,6 @@
-// Does a matrix product compute what its formula says, by oneDNN and by our own tiles? In every
-// element type, against plain loops in double; sizes that fill no vector and no tile.
+// Does a matrix product compute what its formula says, by the target's library and by our own tiles?
+// In every element type, against plain loops in double; sizes that fill no vector and no tile, and
+// operands that start anywhere.
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/table.hpp"
@@ -23,16 +24,19 @@ struct Shape {
 };
 enum How { ta = 1, tb = 2, adds = 4, bias = 8, residual = 16, every = 32 };
 
+// shift: elements that operands stand off a line of memory.
 template <class T>
-void check_product(const Shape& s, int how, int threads, Values (*values)(std::size_t, unsigned)) {
-  SCOPED_TRACE(::testing::Message() << s.m << " " << s.n << " " << s.k << " how " << how);
+void check_product(const Shape& s, int how, int threads, Values (*values)(std::size_t, unsigned),
+                   std::size_t shift = 0) {
+  SCOPED_TRACE(::testing::Message()
+               << s.m << " " << s.n << " " << s.k << " how " << how << " shift " << shift);
   const Values a = values(s.m * s.k, 1), b = values(s.k * s.n, 2), c = values(s.m * s.n, 3),
                v = values(s.n, 4), r = values(s.m * s.n, 5);
   Values want = ref::matmul(a, b, s.m, s.n, s.k, how & ta, how & tb);
   for (std::size_t i = 0; i < want.size(); ++i)
     want[i] +=
         (how & adds ? c[i] : 0) + (how & bias ? v[i % s.n] : 0) + (how & residual ? r[i] : 0);
-  const Guarded<T> ga(a), gb(b), gc(c), gv(v), gr(r);
+  const Guarded<T> ga(a, shift), gb(b, shift), gc(c, shift), gv(v, shift), gr(r, shift);
   Matmul o;
   o.a = ga.view(), o.b = gb.view(), o.c = gc;
   o.m = s.m, o.n = s.n, o.k = s.k;
@@ -57,6 +61,7 @@ TEST_P(Products, FollowTheFormula) {
                            Shape{70, 130, 100}, Shape{1, 200, 3}}) {
       for (int how = 0; how < every; ++how) check_product<T>(s, how, 1, values);
     }
+    for (int how = 0; how < every; ++how) check_product<T>({33, 17, 65}, how, 1, values, 1);
     check_product<T>({65, 33, 129}, every - 1, 2, values);
     check_product<T>({65, 33, 129}, 0, 1, values);  // and back to one thread
   });
