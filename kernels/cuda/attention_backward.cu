@@ -136,7 +136,6 @@ __global__ void __launch_bounds__(attention_threads)
     add_multiples(dv, p, now.second);
     add_multiples(dk, ds, now.first);
   }
-  __syncthreads();
   const unsigned mine = first_key + row, rows = rows_there(is.sequence, mine);
   store_strip(dk[0], is.scale, is.scale, k, row, arrays.dqkv + is.k(kv_head) + mine * stride,
               stride, rows, is.head_dim);
@@ -196,7 +195,6 @@ __global__ void __launch_bounds__(attention_threads)
     });
     add_multiples(dq, ds, now.first);
   }
-  __syncthreads();
   store_strip(dq[0], is.scale, is.scale, q, row, arrays.dqkv + is.q(head) + query * stride, stride,
               rows_there(is.sequence, query), is.head_dim);
 }

@@ -1,6 +1,6 @@
-// How do the fibers of a block take turns? All that can run do so in an order that is never the same
-// twice; then warps that are complete do what they met for, then the barrier opens. Fibers stay with
-// their thread, for the next block.
+// How do the fibers of a block take turns? Warp after warp goes as far as it can, its lanes one after
+// another until they meet, in orders that are never the same twice; then the barrier opens. Fibers
+// stay with their thread, for the next block.
 #include "kernels/cuda/standin/grid.hpp"
 
 #include <algorithm>
@@ -78,7 +78,8 @@ class Crew {
   void live(Fiber&);
   void resume(Fiber&);
   void run_block(Block&, std::size_t dynamic_bytes);
-  bool let_warps_meet();
+  void run_warp(std::size_t first);
+  bool let_meet(std::size_t first);
   bool meet(std::size_t first_of_warp, Fiber&);
   void open_barrier();
   bool all_are(State) const;
@@ -88,7 +89,7 @@ class Crew {
   std::size_t count_ = 0;  // of the fibers, those that the block has
   Fiber* running_ = nullptr;
   Stack scheduler_;
-  Order of_threads_, of_blocks_;
+  Order of_lanes_, of_warps_, of_blocks_;
   const std::function<void()>* body_ = nullptr;
   std::exception_ptr error_;
   bool abandoned_ = false, done_ = false;
@@ -187,12 +188,24 @@ bool Crew::all_are(State s) const {
   return true;
 }
 
-bool Crew::let_warps_meet() {
+bool Crew::let_meet(std::size_t first) {
   bool met = false;
-  for (std::size_t i = 0; i < count_; ++i) {
-    if (fibers_[i]->state == State::in_warp) met |= meet(i / warp * warp, *fibers_[i]);
+  for (std::size_t i = first; i < std::min(first + warp, count_); ++i) {
+    if (fibers_[i]->state == State::in_warp) met |= meet(first, *fibers_[i]);
   }
   return met;
+}
+
+// As far as it can go, while others have not begun or are long there: what a warp must not see of
+// another before a barrier then shows.
+void Crew::run_warp(std::size_t first) {
+  do {
+    of_lanes_.each([&](std::size_t i) {
+      if (first + i >= count_) return;
+      if (fibers_[first + i]->state == State::ready) resume(*fibers_[first + i]);
+      if (error_) fail("");
+    });
+  } while (let_meet(first));
 }
 
 void Crew::open_barrier() {
@@ -217,12 +230,9 @@ void Crew::run_block(Block& block, std::size_t dynamic_bytes) {
     fibers_[i]->state = State::ready;
   }
   for (;;) {
-    of_threads_.each([&](std::size_t i) {
-      if (fibers_[i]->state == State::ready) resume(*fibers_[i]);
-      if (error_) fail("");
-    });
+    of_warps_.each([&](std::size_t i) { run_warp(i * warp); });
     if (all_are(State::ended)) return;
-    if (!let_warps_meet()) open_barrier();
+    open_barrier();
   }
 }
 
@@ -235,7 +245,8 @@ void Crew::run(const Configuration& c, const std::function<void()>& body) {
               std::to_string(count_) + " threads, which no GPU takes");
   body_ = &body;
   while (fibers_.size() < count_) add_fiber();
-  of_threads_.resize(count_);
+  of_lanes_.resize(warp);
+  of_warps_.resize((count_ + warp - 1) / warp);
   of_blocks_.resize(volume(c.blocks));
   const std::align_val_t line{128};
   const std::unique_ptr<void, void (*)(void*)> dynamic(

@@ -55,6 +55,20 @@ TEST(Grid, AForgottenBarrierShows) {
   }
 }
 
+// Warps that agree among themselves do not agree with each other.
+TEST(Grid, AMeetingOfAWarpIsNoBarrier) {
+  std::vector<float> out(64), want(64);
+  for (unsigned i = 0; i < 64; ++i) want[i] = static_cast<float>((i + 32) % 64);
+  const auto kernel = [&] {
+    __shared__ SharedArray<float, 64> numbers;
+    numbers[threadIdx.x] = static_cast<float>(threadIdx.x);
+    __syncwarp();
+    out[threadIdx.x] = numbers[(threadIdx.x + 32) % 64];
+  };
+  run_grid({1, 64}, kernel);
+  EXPECT_NE(out, want);
+}
+
 // What one round reads, the next overwrites.
 template <bool waits>
 void rounds(float* out) {
