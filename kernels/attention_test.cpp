@@ -28,6 +28,16 @@ AttentionBackward backward_of(const ref::Shape& s) {
   return o;
 }
 
+// On a GPU probabilities, and the gradients of scores, are numbers of 2 bytes where the operands are:
+// the tensor cores take no others. Each may be so far from what it was.
+template <class T>
+double of_weights() {
+  if constexpr (has_two_bytes<T>)
+    return on_gpu() ? gap_at(1, format_of<T>) / 2 : 0;
+  else
+    return 0;
+}
+
 template <class T>
 void check_attention(const ref::Shape& s, double scale) {
   SCOPED_TRACE(::testing::Message() << "sequence " << s.sequence << " head_dim " << s.head_dim
@@ -45,12 +55,12 @@ void check_attention(const ref::Shape& s, double scale) {
       const Guarded<T> out(want.out.size()), dqkv(back.size());
       const Guarded<float> lse(want.lse.size());
       run(Attention{qkv, out, lse, s.batch, s.sequence, s.heads, s.kv_heads, s.head_dim}, threads);
-      expect_near(out, want.out, 3e-6 * scale, "out");
+      expect_near(out, want.out, (3e-6 + of_weights<T>()) * scale, "out");
       expect_near(lse, want.lse, 3e-6 * scale, "lse");
       AttentionBackward o = backward_of(s);
       o.qkv = qkv, o.out = attended, o.lse = lse_attended, o.grad = grad, o.dqkv = dqkv;
       run_with_scratch(o, threads);
-      expect_near(dqkv, back, 1e-5 * scale * scale, "dqkv");
+      expect_near(dqkv, back, (1e-5 + 2 * of_weights<T>()) * scale * scale, "dqkv");
     }
   });
 }
