@@ -28,8 +28,8 @@ AttentionBackward backward_of(const ref::Shape& s) {
   return o;
 }
 
-// On a GPU probabilities, and the gradients of scores, are numbers of 2 bytes where the operands are:
-// the tensor cores take no others. Each may be so far from what it was.
+// On a GPU probabilities, and the gradients of scores, are numbers of 2 bytes where the operands
+// are: the tensor cores take no others. Each may be so far from what it was.
 template <class T>
 double of_weights() {
   if constexpr (has_two_bytes<T>)
