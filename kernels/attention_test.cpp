@@ -28,8 +28,9 @@ AttentionBackward backward_of(const ref::Shape& s) {
   return o;
 }
 
-// What a GPU's tensor cores add: they take probabilities, and the gradients of scores, as numbers of
-// 2 bytes, each off by at most half a gap. Summed up as its products are, with every sign the same.
+// What a GPU's tensor cores add: they take probabilities, and the gradients of scores, as numbers
+// of 2 bytes, each off by at most half a gap. Summed up as its products are, with every sign the
+// same.
 struct Roundings {
   Values out, dqkv;  // empty where nothing is rounded
 };

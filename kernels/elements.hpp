@@ -1,7 +1,7 @@
 #pragma once
 // Which arithmetic must give the same bits on every device? First values, the scalars of a step and
-// AdamW's corrections: written once, for the processor and for GPUs. Nothing here lets a product and
-// a sum be rounded together.
+// AdamW's corrections: written once, for the processor and for GPUs. Nothing here lets a product
+// and a sum be rounded together.
 #include <cmath>
 
 #include "array_ops.hpp"

@@ -71,8 +71,8 @@ double number(T x) {
   }
 }
 
-// n elements of T where the target in use computes, with guards in front and behind, starting `shift`
-// elements off a line.
+// n elements of T where the target in use computes, with guards in front and behind, starting
+// `shift` elements off a line.
 template <class T>
 class Guarded {
  public:

@@ -1,5 +1,6 @@
-// Do the ops between products compute what their formulas say? Every target, every element type, against plain loops in double; sizes that fill no vector; guards
-// around every output. What the loss does: loss_ops_test.cpp.
+// Do the ops between products compute what their formulas say? Every target, every element type,
+// against plain loops in double; sizes that fill no vector; guards around every output. What the
+// loss does: loss_ops_test.cpp.
 #include <gtest/gtest.h>
 
 #include <array>

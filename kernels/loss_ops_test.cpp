@@ -1,4 +1,5 @@
-// Does the loss compute what its formula says, and its gradient? Every target, every element type, against plain loops in double.
+// Does the loss compute what its formula says, and its gradient? Every target, every element type,
+// against plain loops in double.
 #include <gtest/gtest.h>
 
 #include "kernels/ops_reference.hpp"

@@ -1,6 +1,7 @@
 #pragma once
 // Does a view hold what an op needs of it, where the device can reach it? Each helper returns the
-// elements, or throws one sentence that names the op, the operand, what it is and what it should be.
+// elements, or throws one sentence that names the op, the operand, what it is and what it should
+// be.
 #include <string>
 
 #include "elements.hpp"

@@ -1,6 +1,6 @@
-// Does a matrix product compute what its formula says, by the target's library and by our own tiles?
-// In every element type, against plain loops in double; sizes that fill no vector and no tile, and
-// operands that start anywhere.
+// Does a matrix product compute what its formula says, by the target's library and by our own
+// tiles? In every element type, against plain loops in double; sizes that fill no vector and no
+// tile, and operands that start anywhere.
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/table.hpp"

@@ -1,7 +1,7 @@
 #pragma once
-// On what do the tests of ops run, and where do their operands live then? On every instruction set of
-// this machine and on every GPU, the stand-in's where the test is linked with it: the same test, with
-// the same reference.
+// On what do the tests of ops run, and where do their operands live then? On every instruction set
+// of this machine and on every GPU, the stand-in's where the test is linked with it: the same test,
+// with the same reference.
 #include <cstdlib>
 #include <memory>
 

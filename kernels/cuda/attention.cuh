@@ -10,8 +10,8 @@ namespace shardmark::cuda {
 
 constexpr float log2_of_e = 1.442695041f;
 
-// Heads are numbered over the batch: head h of sequence b is b * heads + h, and so are those of keys
-// and values.
+// Heads are numbered over the batch: head h of sequence b is b * heads + h, and so are those of
+// keys and values.
 struct AttentionShape {
   unsigned batch, sequence, heads, kv_heads, head_dim;
   float scale;  // of scores: 1 / sqrt(head_dim)

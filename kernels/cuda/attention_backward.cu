@@ -1,8 +1,8 @@
-// How does the gradient of attention get through tensor cores? In two passes that need no sum across
-// blocks, so that the same inputs give the same bits (FlashAttention-2, Dao 2023, algorithm 2, adds
-// the queries' gradients atomically instead): one where a block has keys and walks over the queries
-// that see them, of all heads that share them; one where a block has queries and walks over their
-// keys. Probabilities come from lse again: p = exp(s - lse), ds = p (dp - delta).
+// How does the gradient of attention get through tensor cores? In two passes that need no sum
+// across blocks, so that the same inputs give the same bits (FlashAttention-2, Dao 2023, algorithm
+// 2, adds the queries' gradients atomically instead): one where a block has keys and walks over the
+// queries that see them, of all heads that share them; one where a block has queries and walks over
+// their keys. Probabilities come from lse again: p = exp(s - lse), ds = p (dp - delta).
 #include "kernels/cuda/attention_tile.cuh"
 #include "kernels/cuda/ops.hpp"
 

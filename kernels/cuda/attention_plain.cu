@@ -1,6 +1,6 @@
 // How do heads attend by plain multiply-adds? Tile by tile as on tensor cores, for any width, type
-// and address; nothing is rounded before it is stored. Where a head is wider than the columns that a
-// block sums, several blocks compute the same scores.
+// and address; nothing is rounded before it is stored. Where a head is wider than the columns that
+// a block sums, several blocks compute the same scores.
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/tile.cuh"
 

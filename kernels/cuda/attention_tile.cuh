@@ -1,6 +1,6 @@
 #pragma once
-// What do the attention kernels of tensor cores share? Tiles in shared memory, and the products of a
-// warp's rows with them (Dao 2023, section 3.3: warps own rows, and what one computes no other
+// What do the attention kernels of tensor cores share? Tiles in shared memory, and the products of
+// a warp's rows with them (Dao 2023, section 3.3: warps own rows, and what one computes no other
 // needs).
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/numbers.cuh"
@@ -11,8 +11,8 @@ namespace shardmark::cuda {
 constexpr unsigned attention_warps = 4, attention_threads = 32 * attention_warps;
 constexpr unsigned strip = 16;  // rows of a warp that one instruction multiplies
 
-// Rows of `width` elements, 64 or 128. The pieces of 8 elements of a row are exchanged by its number,
-// so that 8 rows of one column of pieces stand in different banks.
+// Rows of `width` elements, 64 or 128. The pieces of 8 elements of a row are exchanged by its
+// number, so that 8 rows of one column of pieces stand in different banks.
 template <class T, unsigned width>
 struct SharedTile {
   T* at;
@@ -112,8 +112,8 @@ __device__ inline void multiply_by_rows(Sums<n> (&sums)[strips],
   }
 }
 
-// sums (16, width) += p (16, 8n) times the tile (8n, width), for each of the strips; p is rounded to
-// T, and goes from sums to operands without leaving its lane.
+// sums (16, width) += p (16, 8n) times the tile (8n, width), for each of the strips; p is rounded
+// to T, and goes from sums to operands without leaving its lane.
 template <class T, unsigned width, unsigned strips, unsigned n>
 __device__ inline void add_multiples(Sums<width / 8> (&sums)[strips], const Sums<n> (&p)[strips],
                                      const SharedTile<T, width>& tile) {

@@ -1,5 +1,5 @@
-// What is summed over rows on the way back? Columns, and those of what passes through GELU, which is
-// computed in the same pass.
+// What is summed over rows on the way back? Columns, and those of what passes through GELU, which
+// is computed in the same pass.
 #include "kernels/cuda/columns.cuh"
 
 #include "kernels/cuda/math.cuh"

@@ -1,6 +1,7 @@
 #pragma once
 // How are the columns of many rows summed? A block has 32 bytes of each row; its threads share the
-// rows, then add up what they have, in f32 and in an order that depends on the number of rows alone.
+// rows, then add up what they have, in f32 and in an order that depends on the number of rows
+// alone.
 #include "kernels/cuda/packs.cuh"
 
 namespace shardmark::cuda {

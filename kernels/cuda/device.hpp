@@ -1,6 +1,6 @@
 #pragma once
-// GPUs as devices: what the rest of the house may know of CUDA, without its headers. A build without
-// the CUDA Toolkit has absent.cpp behind it; tests may have a stand-in that computes on the
+// GPUs as devices: what the rest of the house may know of CUDA, without its headers. A build
+// without the CUDA Toolkit has absent.cpp behind it; tests may have a stand-in that computes on the
 // processor (standin/).
 #include <exception>
 #include <functional>

@@ -80,8 +80,8 @@ inline benchmark::Counter figure(double x) {
   return {x, benchmark::Counter::kDefaults, benchmark::Counter::kIs1000};
 }
 
-// f takes turns with `other`; amount: what one call of f does, `of_other`: the share of what it would
-// reach at the other's speed, the median over the pairs.
+// f takes turns with `other`; amount: what one call of f does, `of_other`: the share of what it
+// would reach at the other's speed, the median over the pairs.
 inline void time_pairs(benchmark::State& state, Bench& bench, const char* rate, double amount,
                        const char* share, const std::function<void()>& f,
                        const std::function<void()>& other) {

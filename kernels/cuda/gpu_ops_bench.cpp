@@ -1,7 +1,7 @@
-// How fast is each op on this GPU? Products in FLOP/s, and beside a bare call of cuBLASLt that takes
-// turns with them (of_bare); attention in FLOP/s; ops that memory bounds in bytes/s, and as a share
-// of a copy of as many bytes that takes turns with them (of_copy). Times are between events on the
-// stream. --tiny: sizes that try the program alone.
+// How fast is each op on this GPU? Products in FLOP/s, and beside a bare call of cuBLASLt that
+// takes turns with them (of_bare); attention in FLOP/s; ops that memory bounds in bytes/s, and as a
+// share of a copy of as many bytes that takes turns with them (of_copy). Times are between events
+// on the stream. --tiny: sizes that try the program alone.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -148,7 +148,8 @@ void adamw(benchmark::State& state, Bench& bench, std::size_t n, DType type) {
       grad(bench, n, type), first(bench, n, DType::f32), second(bench, n, DType::f32),
       control(bench, control_slots, DType::f32);
   for (const Block* b : {&second, &control}) bench.run(Clear{*b});
-  // A step that is not skipped; loss_scale 0 is not read, and the first step's corrections are finite.
+  // A step that is not skipped; loss_scale 0 is not read, and the first step's corrections are
+  // finite.
   const float slots[control_slots] = {1, 0, 10, 1, 0};
   check(cudaMemcpyAsync(control.at(), slots, sizeof slots, cudaMemcpyDefault, bench.stream()),
         "the scalars of a step");

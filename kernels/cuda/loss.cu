@@ -1,6 +1,6 @@
-// What is the loss, and its gradient? A block has a row of logits and reads it once; losses are added
-// in double, in two passes whose order depends on the number of rows alone. A target that is no class
-// gives NaN: the host reads nothing here.
+// What is the loss, and its gradient? A block has a row of logits and reads it once; losses are
+// added in double, in two passes whose order depends on the number of rows alone. A target that is
+// no class gives NaN: the host reads nothing here.
 #include <cub/block/block_reduce.cuh>
 
 #include "kernels/cuda/ops.hpp"

@@ -1,5 +1,6 @@
-// What flows back through the normalisation of rows? A block has some rows, one after the other, and
-// sums dgain and dbias over them in f32; a second pass adds up what the blocks have, in their order.
+// What flows back through the normalisation of rows? A block has some rows, one after the other,
+// and sums dgain and dbias over them in f32; a second pass adds up what the blocks have, in their
+// order.
 #include "kernels/cuda/columns.cuh"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/sums.cuh"

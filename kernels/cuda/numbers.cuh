@@ -1,5 +1,6 @@
 #pragma once
-// What is an element of 2 bytes as an f32, and back? Rounded to the nearest, of two to the even one.
+// What is an element of 2 bytes as an f32, and back? Rounded to the nearest, of two to the even
+// one.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 

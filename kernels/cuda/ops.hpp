@@ -1,5 +1,6 @@
 #pragma once
-// Which function enqueues which op? run.cpp picks it; what it needs beside its operands is scratch_of.
+// Which function enqueues which op? run.cpp picks it; what it needs beside its operands is
+// scratch_of.
 #include "kernels/cuda/run.hpp"
 
 namespace shardmark::cuda {

@@ -1,6 +1,6 @@
 #pragma once
-// How do threads read and write neighbours? Packs of up to 16 bytes an access, as f32 while they are
-// computed with; one by one where an operand stands off such a multiple.
+// How do threads read and write neighbours? Packs of up to 16 bytes an access, as f32 while they
+// are computed with; one by one where an operand stands off such a multiple.
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/numbers.cuh"
 

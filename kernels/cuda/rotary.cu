@@ -1,5 +1,5 @@
-// How far does each pair of a head turn at each position? The table's angles are computed in double;
-// rows are turned in one pass.
+// How far does each pair of a head turn at each position? The table's angles are computed in
+// double; rows are turned in one pass.
 #include <cmath>
 
 #include "kernels/cuda/ops.hpp"

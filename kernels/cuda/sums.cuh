@@ -1,6 +1,6 @@
 #pragma once
-// How do the threads of a block agree on a sum? Within warps, then over the warps in their order: it
-// depends on the number of threads alone, and every thread has it.
+// How do the threads of a block agree on a sum? Within warps, then over the warps in their order:
+// it depends on the number of threads alone, and every thread has it.
 #include "kernels/cuda/launch.hpp"
 
 namespace shardmark::cuda {

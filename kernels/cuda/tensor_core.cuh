@@ -38,8 +38,8 @@ __device__ inline void multiply(FragmentD& d, const FragmentA& a, unsigned b0, u
 __device__ inline unsigned shared_address(const void* p) {
   return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
-// Four 8 x 8 matrices of 2-byte elements from shared memory: lane l names row l % 8 of matrix l / 8.
-// Register i gets elements 2t and 2t + 1 of row g of matrix i; transposed, of column g.
+// Four 8 x 8 matrices of 2-byte elements from shared memory: lane l names row l % 8 of matrix l /
+// 8. Register i gets elements 2t and 2t + 1 of row g of matrix i; transposed, of column g.
 __device__ inline void load_matrices(unsigned (&to)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -70,8 +70,8 @@ __device__ inline float exp2_fast(float x) {
   return y;
 }
 
-// Copies 4 or 16 bytes to shared memory while others compute; zeros where there is nothing. They are
-// there for the thread that asked once it has waited, and for the block after a barrier.
+// Copies 4 or 16 bytes to shared memory while others compute; zeros where there is nothing. They
+// are there for the thread that asked once it has waited, and for the block after a barrier.
 template <int bytes>
 __device__ inline void copy_later(void* to, const void* from, bool exists) {
   const int there = exists ? bytes : 0;

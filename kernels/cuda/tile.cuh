@@ -44,8 +44,8 @@ __device__ inline void load_part(float (&to)[tile_depth][tile + tile_part], cons
 
 using TileSums = float[tile_part][tile_part];
 
-// sums(i, j) += the product of vectors i of a and j of b. All threads of the block call it; it begins
-// with a barrier, so that what they wrote to shared memory before is there.
+// sums(i, j) += the product of vectors i of a and j of b. All threads of the block call it; it
+// begins with a barrier, so that what they wrote to shared memory before is there.
 template <class A, class B>
 __device__ inline void multiply_tile(TileSums& sums, TileMemory& memory, const Vectors<A>& a,
                                      const Vectors<B>& b, unsigned depth) {

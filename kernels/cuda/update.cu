@@ -1,6 +1,7 @@
-// What does a GPU do in the optimizer's part of a step? The sum of squares in two passes, in an order
-// that depends on the size of a part alone; the scalars of the step by one thread; and AdamW in one
-// pass, at the rate of memory. Scalars and AdamW have the processor's bits, sums of squares do not.
+// What does a GPU do in the optimizer's part of a step? The sum of squares in two passes, in an
+// order that depends on the size of a part alone; the scalars of the step by one thread; and AdamW
+// in one pass, at the rate of memory. Scalars and AdamW have the processor's bits, sums of squares
+// do not.
 #include <cub/block/block_reduce.cuh>
 
 #include "kernels/cuda/ops.hpp"

@@ -1,6 +1,6 @@
-// What does the stand-in's cuBLASLt compute? D = alpha op(A) op(B) + beta C + bias over column-major
-// matrices, as NVIDIA documents cublasLtMatmul; plain sums on the stream's thread, and every promise
-// is held against what comes.
+// What does the stand-in's cuBLASLt compute? D = alpha op(A) op(B) + beta C + bias over
+// column-major matrices, as NVIDIA documents cublasLtMatmul; plain sums on the stream's thread, and
+// every promise is held against what comes.
 #include <cublasLt.h>
 
 #include <algorithm>

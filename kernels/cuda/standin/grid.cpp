@@ -1,6 +1,6 @@
-// How do the fibers of a block take turns? Warp after warp goes as far as it can, its lanes one after
-// another until they meet, in orders that are never the same twice; then the barrier opens. Fibers
-// stay with their thread, for the next block.
+// How do the fibers of a block take turns? Warp after warp goes as far as it can, its lanes one
+// after another until they meet, in orders that are never the same twice; then the barrier opens.
+// Fibers stay with their thread, for the next block.
 #include "kernels/cuda/standin/grid.hpp"
 
 #include <algorithm>
@@ -34,7 +34,8 @@ struct Fiber {
   const char* what = nullptr;
 };
 
-// A way through n things, that steps from each to one far away, and starts somewhere else each time.
+// A way through n things, that steps from each to one far away, and starts somewhere else each
+// time.
 class Order {
  public:
   void resize(std::size_t n) {

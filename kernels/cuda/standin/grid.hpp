@@ -1,8 +1,8 @@
 #pragma once
 // How does the processor play the grid of a kernel? Block by block, on the stream's thread; each
-// thread of a block is a fiber that runs until it must wait for others. Which one goes first changes
-// from wait to wait, so that a barrier that was forgotten shows, and shared memory is all NaN when a
-// block starts.
+// thread of a block is a fiber that runs until it must wait for others. Which one goes first
+// changes from wait to wait, so that a barrier that was forgotten shows, and shared memory is all
+// NaN when a block starts.
 #include <cuda_runtime_api.h>
 
 #include <functional>
@@ -34,9 +34,9 @@ void run_grid(const Configuration&, const std::function<void()>& body);
 
 // __syncthreads: every thread of the block.
 void wait_for_block();
-// The lanes of the mask meet; the action is then done once, with what each of them brought (null for
-// those outside of the mask), and all go on. what: the name of the operation, which must be the same
-// for all.
+// The lanes of the mask meet; the action is then done once, with what each of them brought (null
+// for those outside of the mask), and all go on. what: the name of the operation, which must be the
+// same for all.
 using Together = void (*)(void* const* of_lane, unsigned mask);
 void wait_for_warp(unsigned mask, void* mine, Together action, const char* what);
 unsigned lane();  // within its warp

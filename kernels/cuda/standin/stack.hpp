@@ -1,6 +1,6 @@
 #pragma once
-// What must the address sanitizer be told of stacks? Which one is left, and which comes next; without
-// it, nothing.
+// What must the address sanitizer be told of stacks? Which one is left, and which comes next;
+// without it, nothing.
 #include <cstddef>
 
 #if defined(__SANITIZE_ADDRESS__)

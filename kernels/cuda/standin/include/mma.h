@@ -1,7 +1,7 @@
 #pragma once
-// The stand-in's matrix fragments (CUDA C++ Programming Guide, "Warp Matrix Functions"): 16 x 16 x 16,
-// operands of 2 bytes, sums in f32. A lane has 8 elements of each; which ones is nobody's business,
-// here as there.
+// The stand-in's matrix fragments (CUDA C++ Programming Guide, "Warp Matrix Functions"): 16 x 16 x
+// 16, operands of 2 bytes, sums in f32. A lane has 8 elements of each; which ones is nobody's
+// business, here as there.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
