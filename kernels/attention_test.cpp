@@ -101,10 +101,11 @@ TEST(Attention, GivesWhatItsFormulaSays) {
     for (const std::size_t kv_heads : shared) {
       check_attention<T>({1, 63, 4, kv_heads, 32}, 1);
       check_attention<T>({1, 64, 4, kv_heads, 5}, 1);
-      check_attention<T>({1, 200, 4, kv_heads, 64}, 1);
+      check_attention<T>({1, 130, 4, kv_heads, 64}, 1);
     }
     check_attention<T>({1, 130, 2, 1, 128}, 1);
-    check_attention<T>({1, 200, 2, 1, 130}, 1);
+    check_attention<T>({1, 200, 2, 1, 64}, 1);
+    check_attention<T>({1, 130, 2, 1, 130}, 1);
     check_attention<T>({2, 70, 3, 3, 64}, 4);   // scores far apart
     check_attention<T>({3, 40, 1, 1, 300}, 1);  // wider than the sums that are kept at once
     check_attention<T>({2, 70, 2, 1, 64}, 1, 1);
