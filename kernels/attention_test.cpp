@@ -1,9 +1,8 @@
 // Does attention compute what its formula says, and its gradient, in each element type and however
-// query heads share keys? Every instruction set of this machine, against plain loops in double on
-// the rounded inputs; sizes that fill no tile; guards around every output.
+// query heads share keys? Every target, against plain loops in double on the rounded
+// inputs; sizes that fill no tile; guards around every output.
 #include <gtest/gtest.h>
 
-#include "kernels/cpu/math.hpp"
 #include "kernels/transformer_reference.hpp"
 
 namespace shardmark {
@@ -12,12 +11,12 @@ namespace {
 using namespace testing;
 namespace ref = testing::reference;
 
-// The reference takes longer than the kernels: once for all sets.
+// The reference takes longer than the kernels: once for all targets.
 template <class F>
-void for_each_set(F&& f) {
-  for (const std::string& set : cpu::instruction_sets()) {
-    SCOPED_TRACE(set);
-    cpu::use_instruction_set(set);
+void for_each_target(F&& f) {
+  for (const std::string& target : targets()) {
+    SCOPED_TRACE(target);
+    use(target);
     f();
   }
 }
@@ -33,18 +32,19 @@ template <class T>
 void check_attention(const ref::Shape& s, double scale) {
   SCOPED_TRACE(::testing::Message() << "sequence " << s.sequence << " head_dim " << s.head_dim
                                     << " kv_heads " << s.kv_heads);
-  const Guarded<T> qkv(random_values(s.rows() * s.qkv_width(), 1, scale)),
-      grad(random_values(s.rows() * s.width(), 2));
-  const ref::Attended want = ref::attention(qkv.values(), s);
-  const Guarded<T> attended(want.out);
-  const Guarded<float> lse_attended(want.lse);
-  const Values back = ref::attention_backward(qkv.values(), attended.values(), grad.values(), s);
-  for_each_set([&] {
-    for (const int threads : {1, 3}) {
+  const Values in = random_values<T>(s.rows() * s.qkv_width(), 1, scale),
+               grads = random_values<T>(s.rows() * s.width(), 2);
+  const ref::Attended want = ref::attention(in, s);
+  Values rounded = want.out;
+  for (double& v : rounded) v = number(element<T>(v));
+  const Values back = ref::attention_backward(in, rounded, grads, s);
+  for_each_target([&] {
+    const Guarded<T> qkv(in), grad(grads), attended(rounded);
+    const Guarded<float> lse_attended(want.lse);
+    for (const int threads : counts({1, 3})) {
       const Guarded<T> out(want.out.size()), dqkv(back.size());
       const Guarded<float> lse(want.lse.size());
-      cpu::run(Attention{qkv, out, lse, s.batch, s.sequence, s.heads, s.kv_heads, s.head_dim},
-               threads);
+      run(Attention{qkv, out, lse, s.batch, s.sequence, s.heads, s.kv_heads, s.head_dim}, threads);
       expect_near(out, want.out, 3e-6 * scale, "out");
       expect_near(lse, want.lse, 3e-6 * scale, "lse");
       AttentionBackward o = backward_of(s);
@@ -75,24 +75,25 @@ TEST(Attention, GivesWhatItsFormulaSays) {
 }
 
 TEST(Attention, OfOneKeyIsItsValue) {
-  const Guarded<float> in(
-      Values{1, 2, 3, 4, 0, 0, 0, 0, 5, 6, 7, 8, 9, 9, 9, 9, 1, 1, 1, 1, -1, -2, -3, -4});
-  for_each_set([&] {
-    const Guarded<float> out(8), lse(2);
-    cpu::run(Attention{in, out, lse, 2, 1, 1, 1, 4}, 1);
+  for_each_target([&] {
+    const Guarded<float> out(8), lse(2),
+        in(Values{1, 2, 3, 4, 0, 0, 0, 0, 5, 6, 7, 8, 9, 9, 9, 9, 1, 1, 1, 1, -1, -2, -3, -4});
+    run(Attention{in, out, lse, 2, 1, 1, 1, 4}, 1);
     expect_near(out, {5, 6, 7, 8, -1, -2, -3, -4}, 0, "out");
     expect_near(lse, {0, 18}, 1e-6, "lse");  // 0, and 4 * 9 / sqrt(4)
   });
 }
 
 TEST(Attention, SaysWhatDoesNotFit) {
-  const Guarded<float> qkv(4 * 7 * 2), out(4 * 3 * 2), lse(12);
-  EXPECT_THROW(cpu::run(Attention{qkv, out, lse, 1, 4, 3, 2, 2}, 1), Error);
-  EXPECT_THROW(cpu::run(Attention{qkv, out, lse, 1, 4, 3, 0, 2}, 1), Error);
-  const Guarded<float> of_one(4 * 5 * 2), dqkv(4 * 5 * 2);
-  AttentionBackward o = backward_of({1, 4, 3, 1, 2});
-  o.qkv = of_one, o.out = out, o.lse = lse, o.grad = out, o.dqkv = dqkv;
-  EXPECT_THROW(cpu::run(o, 1), Error);  // no scratch
+  for_each_target([] {
+    const Guarded<float> qkv(4 * 7 * 2), out(4 * 3 * 2), lse(12);
+    EXPECT_THROW(run(Attention{qkv, out, lse, 1, 4, 3, 2, 2}, 1), Error);
+    EXPECT_THROW(run(Attention{qkv, out, lse, 1, 4, 3, 0, 2}, 1), Error);
+    const Guarded<float> of_one(4 * 5 * 2), dqkv(4 * 5 * 2);
+    AttentionBackward o = backward_of({1, 4, 3, 1, 2});
+    o.qkv = of_one, o.out = out, o.lse = lse, o.grad = out, o.dqkv = dqkv;
+    EXPECT_THROW(run(o, 1), Error);  // no scratch
+  });
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cpu/math.hpp"
 #include "kernels/op.hpp"
+#include "kernels/targets.hpp"
 
 namespace shardmark::testing {
 
@@ -71,13 +71,18 @@ double number(T x) {
   }
 }
 
-// n elements of T with guards in front and behind, starting `shift` elements off a line.
+// n elements of T where the target in use computes, with guards in front and behind, starting `shift`
+// elements off a line.
 template <class T>
 class Guarded {
  public:
   explicit Guarded(std::size_t n, std::size_t shift = 0)
-      : size_(n), shift_(shift), memory_(n + 2 * guard + shift + line, element<T>(77)) {
-    auto at = reinterpret_cast<std::uintptr_t>(memory_.data() + guard);
+      : size_(n),
+        space_(space_in_use()),
+        memory_(memory_in_use((n + 2 * guard + shift + line) * sizeof(T))),
+        all_(static_cast<T*>(memory_.get()), n + 2 * guard + shift + line) {
+    std::fill(all_.begin(), all_.end(), element<T>(77));
+    auto at = reinterpret_cast<std::uintptr_t>(all_.data() + guard);
     at = (at + 63) / 64 * 64;
     data_ = reinterpret_cast<T*>(at) + shift;
   }
@@ -87,14 +92,13 @@ class Guarded {
   Guarded(const Guarded&) = delete;
   Guarded& operator=(const Guarded&) = delete;
   ~Guarded() {
-    for (const T* p = memory_.data(); p < data_; ++p)
+    for (const T* p = all_.data(); p < data_; ++p)
       EXPECT_EQ(number(*p), 77) << "written in front of an operand";
-    for (const T* p = data_ + size_; p < memory_.data() + memory_.size(); ++p) {
+    for (const T* p = data_ + size_; p < all_.data() + all_.size(); ++p)
       EXPECT_EQ(number(*p), 77) << "written behind an operand";
-    }
   }
   View view() const {
-    return {reinterpret_cast<std::uintptr_t>(data_), size_, dtype_of<T>(), Space::host};
+    return {reinterpret_cast<std::uintptr_t>(data_), size_, dtype_of<T>(), space_};
   }
   operator View() const { return view(); }
   T& operator[](std::size_t i) { return data_[i]; }
@@ -109,17 +113,19 @@ class Guarded {
 
  private:
   static constexpr std::size_t guard = 32, line = 64;
-  std::size_t size_, shift_;
-  std::vector<T> memory_;
+  std::size_t size_;
+  Space space_;
+  std::shared_ptr<void> memory_;
+  std::span<T> all_;
   T* data_;
 };
 
 // Runs the op with exactly the scratch that it asks for.
 template <class O>
 void run_with_scratch(O o, int threads) {
-  const Guarded<std::uint8_t> scratch(cpu::scratch_bytes(o, threads));
+  const Guarded<std::uint8_t> scratch(scratch_bytes(o, threads));
   o.scratch = scratch;
-  cpu::run(o, threads);
+  run(o, threads);
 }
 
 // Uniform in [-1, 1], rounded to T so that reference and kernel start from the same numbers.

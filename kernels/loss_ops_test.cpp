@@ -1,8 +1,6 @@
-// Does the loss compute what its formula says, and its gradient? Every instruction set of this
-// machine, every element type, against plain loops in double.
+// Does the loss compute what its formula says, and its gradient? Every target, every element type, against plain loops in double.
 #include <gtest/gtest.h>
 
-#include "kernels/cpu/math.hpp"
 #include "kernels/ops_reference.hpp"
 
 namespace shardmark {
@@ -13,9 +11,9 @@ namespace ref = testing::reference;
 
 class LossOps : public ::testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override { cpu::use_instruction_set(GetParam()); }
+  void SetUp() override { use(GetParam()); }
 };
-INSTANTIATE_TEST_SUITE_P(Every, LossOps, ::testing::ValuesIn(cpu::instruction_sets()),
+INSTANTIATE_TEST_SUITE_P(Every, LossOps, ::testing::ValuesIn(targets()),
                          [](const auto& i) { return i.param; });
 
 Values softmax_minus_onehot(const Values& logits, const std::vector<std::int32_t>& targets,
@@ -45,16 +43,16 @@ void check_cross_entropy(std::size_t classes) {
   for (const double scale : {0.5, 0.5 * 1024}) {
     const Values back =
         softmax_minus_onehot(logits, wanted, classes, scale / static_cast<double>(rows));
-    for (const int threads : {1, 2}) {
+    for (const int threads : counts({1, 2})) {
       const Guarded<T> x(logits);
       const Guarded<float> lse(rows), control(Values{0, 0, 0, 1024, 0});
       const Guarded<double> total(Values{7, 1});
-      cpu::run(CrossEntropy{x.view(), targets.view(), lse, total, classes, 1, 0.5}, threads);
+      run(CrossEntropy{x.view(), targets.view(), lse, total, classes, 1, 0.5}, threads);
       EXPECT_EQ(total[0], 7);
       EXPECT_NEAR(total[1], 1 + 0.5 * loss, 1e-6);
-      cpu::run(CrossEntropyBackward{targets.view(), lse.view(), x, classes, 0.5,
-                                    scale > 1 ? control.view() : View()},
-               threads);
+      run(CrossEntropyBackward{targets.view(), lse.view(), x, classes, 0.5,
+                               scale > 1 ? control.view() : View()},
+          threads);
       expect_near(x, back, 1e-7 * scale, "gradient");
     }
   }
@@ -72,7 +70,7 @@ TEST_P(LossOps, CrossEntropyOfLargeLogits) {
     const Guarded<float> lse(2);
     const Guarded<std::int32_t> targets(Values{0, 1});
     const Guarded<double> loss(Values{0});
-    cpu::run(CrossEntropy{x.view(), targets.view(), lse, loss, 2, 0, 1}, 1);
+    run(CrossEntropy{x.view(), targets.view(), lse, loss, 2, 0, 1}, 1);
     EXPECT_NEAR(loss[0], std::log(2.0) / 2, 1e-6);  // 0 and log 2
   });
 }

@@ -1,9 +1,8 @@
 // Do RMSNorm, rotary positions and SwiGLU compute what their formulas say, in each element type?
-// Every instruction set of this machine, against plain loops in double on the rounded inputs; sizes
+// Every target, against plain loops in double on the rounded inputs; sizes
 // that fill no vector; guards around every output.
 #include <gtest/gtest.h>
 
-#include "kernels/cpu/math.hpp"
 #include "kernels/transformer_reference.hpp"
 
 namespace shardmark {
@@ -14,9 +13,9 @@ namespace ref = testing::reference;
 
 class TransformerOps : public ::testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override { cpu::use_instruction_set(GetParam()); }
+  void SetUp() override { use(GetParam()); }
 };
-INSTANTIATE_TEST_SUITE_P(Every, TransformerOps, ::testing::ValuesIn(cpu::instruction_sets()),
+INSTANTIATE_TEST_SUITE_P(Every, TransformerOps, ::testing::ValuesIn(targets()),
                          [](const auto& i) { return i.param; });
 
 template <class T>
@@ -28,10 +27,10 @@ void check_rms_norm(std::size_t w, std::size_t rows) {
   const ref::Normed want = ref::rms_norm(x.values(), gain.values(), 1e-3);
   const ref::NormGradients back =
       ref::rms_norm_backward(grad.values(), x.values(), gain.values(), want.stats);
-  for (const int threads : {1, 3}) {
+  for (const int threads : counts({1, 3})) {
     const Guarded<T> out(rows * w, 3), dx(dx_before), dgain(dgain_before);
     const Guarded<float> stats(rows);
-    cpu::run(RmsNorm{x, gain, out, stats, w, 1e-3f}, threads);
+    run(RmsNorm{x, gain, out, stats, w, 1e-3f}, threads);
     expect_near(out, want.out, 1e-5, "out");
     expect_near(stats, want.stats, 1e-5, "stats");
     run_with_scratch(RmsNormBackward{grad, x, gain, stats, dx, dgain, w, {}}, threads);
@@ -56,7 +55,7 @@ TEST_P(TransformerOps, RmsNormSumsItsGainBeforeItRounds) {
   constexpr std::size_t rows = 512;
   const Guarded<Bf16> x(Values(rows, 1.0)), gain(Values{1.0}), grad(Values(rows, 1.0 / 512));
   const Guarded<float> stats(Values(rows, 1.0));
-  for (const int threads : {1, 3}) {
+  for (const int threads : counts({1, 3})) {
     const Guarded<Bf16> dx{Values(rows)}, dgain(Values{1.0});
     run_with_scratch(RmsNormBackward{grad, x, gain, stats, dx, dgain, 1, {}}, threads);
     EXPECT_EQ(dgain.values()[0], 2);
@@ -69,11 +68,11 @@ TEST_P(TransformerOps, SwigluAndItsGradient) {
       const std::size_t rows = 5;
       const Guarded<T> x(random_values(rows * 2 * columns, 1, 9), 1),
           grad(random_values(rows * columns, 2), 3);
-      for (const int threads : {1, 3}) {
+      for (const int threads : counts({1, 3})) {
         const Guarded<T> out(rows * columns, 2), dx(rows * 2 * columns);
-        cpu::run(Swiglu{x, out, columns}, threads);
+        run(Swiglu{x, out, columns}, threads);
         expect_near(out, ref::swiglu(x.values(), columns), 2e-6, "out");
-        cpu::run(SwigluBackward{x, grad, dx, columns}, threads);
+        run(SwigluBackward{x, grad, dx, columns}, threads);
         expect_near(dx, ref::swiglu_backward(x.values(), grad.values(), columns), 3e-6, "dx");
       }
     }
@@ -88,8 +87,8 @@ TEST_P(TransformerOps, SwigluAtTheEnds) {
   Values rows = gates;
   rows.resize(16, 1.0);  // one row: the gates, and ones
   const Guarded<float> x(rows), out(8), grad(Values(8, 1.0)), dx(16);
-  cpu::run(Swiglu{x, out, 8}, 1);
-  cpu::run(SwigluBackward{x, grad, dx, 8}, 1);
+  run(Swiglu{x, out, 8}, 1);
+  run(SwigluBackward{x, grad, dx, 8}, 1);
   for (std::size_t i = 0; i < want.size(); ++i) {
     expect_limit(out.values()[i], want[i]);
     expect_limit(dx.values()[i], slope[i]);
@@ -109,7 +108,7 @@ void check_rounding() {
     x[i] = element<T>(static_cast<double>(32 + (i * 7 + i / 256) % 32) + 0.25 * (i % 4));
     x[columns + i] = T{static_cast<std::uint16_t>(i)};
   }
-  cpu::run(Swiglu{x, out, columns}, 1);
+  run(Swiglu{x, out, columns}, 1);
   for (std::size_t i = 0; i < columns; ++i) {
     const double want = number(x[i]) * number(x[columns + i]);
     if (std::isnan(want))
@@ -130,17 +129,17 @@ void check_rotary(std::size_t head_dim) {
   constexpr std::size_t sequence = 70, heads = 2, rows = 2 * sequence;
   const std::size_t stride = 3 * head_dim + 1;  // what stands behind the heads stays
   const Guarded<float> table(sequence * head_dim);
-  cpu::run(RotaryTable{table, head_dim, 500.0, {}}, 1);
+  run(RotaryTable{table, head_dim, 500.0, {}}, 1);
   const Values from = random_values<T>(rows * stride, 1);
   // On the way there, what is less than 2 is rounded once.
   const double rounding = has_two_bytes<T> ? gap_at(1, format_of<T>) : 0;
   for (const double direction : {1.0, -1.0}) {
     const Values want = ref::rotary(from, sequence, heads, head_dim, stride, 500.0, direction);
-    for (const int threads : {1, 3}) {
+    for (const int threads : counts({1, 3})) {
       const Guarded<T> x(from, 1);
-      cpu::run(Rotary{x, table, sequence, heads, head_dim, stride, direction < 0}, threads);
+      run(Rotary{x, table, sequence, heads, head_dim, stride, direction < 0}, threads);
       expect_near(x, want, 1e-6, "x");
-      cpu::run(Rotary{x, table, sequence, heads, head_dim, stride, direction > 0}, threads);
+      run(Rotary{x, table, sequence, heads, head_dim, stride, direction > 0}, threads);
       expect_near(x, from, 1e-6 + rounding, "there and back");
     }
   }
@@ -155,13 +154,13 @@ TEST_P(TransformerOps, RotaryTurnsThereAndBack) {
 TEST_P(TransformerOps, RotaryScoresDependOnDistanceAlone) {
   constexpr std::size_t sequence = 120, head_dim = 16;
   const Guarded<float> table(sequence * head_dim);
-  cpu::run(RotaryTable{table, head_dim, 10000, {}}, 1);
+  run(RotaryTable{table, head_dim, 10000, {}}, 1);
   // A row is a query, then a key: the same ones at every position.
   const Values row = random_values(2 * head_dim, 1);
   Values all;
   for (std::size_t t = 0; t < sequence; ++t) all.insert(all.end(), row.begin(), row.end());
   const Guarded<float> x(all);
-  cpu::run(Rotary{x, table, sequence, 2, head_dim, 2 * head_dim, false}, 2);
+  run(Rotary{x, table, sequence, 2, head_dim, 2 * head_dim, false}, 2);
   const Values turned = x.values();
   const auto score = [&](std::size_t query, std::size_t key) {
     double s = 0;
@@ -187,12 +186,12 @@ TEST_P(TransformerOps, RotaryScoresDependOnDistanceAlone) {
 // less than half a turn.
 double frequency(std::size_t i, std::size_t position, const RotaryScaling& scaling) {
   const Guarded<float> table((position + 1) * 128);
-  cpu::run(RotaryTable{table, 128, 500000, scaling}, 1);
+  run(RotaryTable{table, 128, 500000, scaling}, 1);
   const Values angles = table.values();
   return std::atan2(angles[position * 128 + 64 + i], angles[position * 128 + i]) /
          static_cast<double>(position);
 }
-TEST(RotaryTable, ScalesAsLlama31Does) {
+TEST_P(TransformerOps, RotaryTableScalesAsLlama31Does) {
   const RotaryScaling llama{8, 1, 4, 8192};
   // Pair i of 64 has the frequency 500000^(-i / 64) and the wavelength 2 pi / frequency. 0: 1.
   EXPECT_NEAR(frequency(0, 1, llama), 1, 1e-7);
@@ -209,11 +208,11 @@ TEST(RotaryTable, ScalesAsLlama31Does) {
   EXPECT_NEAR(frequency(32, 8000, linear), 3.53553391e-4, 1e-10);  // sqrt(2) / 4000
 }
 
-TEST(Rotary, WantsPairs) {
+TEST_P(TransformerOps, RotaryWantsPairs) {
   const Guarded<float> x(30), table(15);
-  EXPECT_THROW(cpu::run(RotaryTable{table, 5, 10000, {}}, 1), Error);
-  EXPECT_THROW(cpu::run(Rotary{x, table, 3, 1, 5, 10, false}, 1), Error);
-  EXPECT_THROW(cpu::run(Rotary{x, table, 3, 3, 4, 10, false}, 1), Error);  // longer than a row
+  EXPECT_THROW(run(RotaryTable{table, 5, 10000, {}}, 1), Error);
+  EXPECT_THROW(run(Rotary{x, table, 3, 1, 5, 10, false}, 1), Error);
+  EXPECT_THROW(run(Rotary{x, table, 3, 3, 4, 10, false}, 1), Error);  // longer than a row
 }
 
 }  // namespace

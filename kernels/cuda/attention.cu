@@ -3,6 +3,7 @@
 // probabilities never leave registers. Probabilities are rounded to the type of the values before
 // they weigh them.
 #include "kernels/cuda/attention_tile.cuh"
+#include "kernels/cuda/ops.hpp"
 
 namespace shardmark::cuda {
 namespace {

@@ -4,6 +4,7 @@
 // that see them, of all heads that share them; one where a block has queries and walks over their
 // keys. Probabilities come from lse again: p = exp(s - lse), ds = p (dp - delta).
 #include "kernels/cuda/attention_tile.cuh"
+#include "kernels/cuda/ops.hpp"
 
 namespace shardmark::cuda {
 namespace {

@@ -55,5 +55,8 @@ std::uint64_t reserved_bytes(Device&);
 
 // Memory that host and GPU address alike, for tests: given back by the last owner.
 std::shared_ptr<void> managed_bytes(std::size_t);
+// One op on a GPU, and nothing else beside it: the caller waits. For tests; one thread at a time.
+void run_here(const Op&, int gpu);
+std::size_t scratch_bytes_here(const Op&, int gpu);
 
 }  // namespace shardmark::cuda

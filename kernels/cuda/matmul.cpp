@@ -4,6 +4,9 @@
 #include <array>
 #include <compare>
 
+#include "kernels/cuda/ops.hpp"
+#include "kernels/operands.hpp"
+
 namespace shardmark::cuda {
 namespace {
 
@@ -167,6 +170,25 @@ bool Blas::multiply(const Matmul& o, const Launch& on) {
                        p.found.workspaceSize, on.stream),
         "a product");
   return true;
+}
+
+std::size_t scratch_of(const Matmul& o, const Launch& on) { return on.blas->scratch_bytes(o); }
+
+void run_op(const Matmul& o, const Launch& on) {
+  const Operands is("matmul", Space::device);
+  is.not_zero("m", o.m);
+  is.not_zero("n", o.n);
+  is.not_zero("k", o.k);
+  with_type(is, "a", o.a, [&]<class T>() {
+    is.in<T>("a", o.a, o.m * o.k);
+    is.in<T>("b", o.b, o.k * o.n);
+    is.out<T>("c", o.c, o.m * o.n);
+    is.maybe_in<T>("bias", o.bias, o.n);
+    is.maybe_in<T>("residual", o.residual, o.m * o.n);
+  });
+  is.scratch(o.scratch, scratch_of(o, on));
+  const bool adds_twice = o.adds && o.residual;  // cuBLASLt adds one matrix
+  if (adds_twice || !on.blas->multiply(o, on)) multiply_by_tiles(o, on);
 }
 
 }  // namespace shardmark::cuda

@@ -26,6 +26,7 @@ void GpuQueue::run(Op op) {
     cast->from = staged(cast->from);
   Launch with = context_.launch;
   with.stream = stream_.get();
+  with.partials = partials_.get();
   cuda::run(op, with);
 }
 

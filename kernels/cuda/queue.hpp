@@ -71,6 +71,7 @@ class GpuQueue final : public Queue {
 
   GpuQueueContext& context_;
   Stream stream_;
+  Partials partials_;
   nvtx::Ranges ranges_;
   Moments moments_;
   std::shared_ptr<Anchor> anchor_;

@@ -18,6 +18,13 @@ struct Launch {
   double* partials = nullptr;
   static constexpr std::size_t most_partials = 4096;
 };
+class Partials {
+ public:
+  double* get() const { return static_cast<double*>(memory_.get()); }
+
+ private:
+  DeviceMemory memory_{Launch::most_partials * sizeof(double)};
+};
 
 void run(const Op&, const Launch&);
 std::size_t scratch_bytes(const Op&, const Launch&);

@@ -51,4 +51,9 @@ Pinned::~Pinned() {
   if (at_) cudaFreeHost(at_);
 }
 
+DeviceMemory::DeviceMemory(std::size_t bytes) {
+  check(cudaMalloc(&at_, bytes), "memory of the GPU");
+}
+DeviceMemory::~DeviceMemory() { cudaFree(at_); }
+
 }  // namespace shardmark::cuda

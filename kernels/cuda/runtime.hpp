@@ -77,4 +77,17 @@ class Pinned {
   std::size_t bytes_ = 0;
 };
 
+// Memory of the current GPU, given back by its owner.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(std::size_t bytes);
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  ~DeviceMemory();
+  void* get() const { return at_; }
+
+ private:
+  void* at_ = nullptr;
+};
+
 }  // namespace shardmark::cuda

@@ -26,7 +26,7 @@ struct Vectors {
 __device__ inline unsigned tile_row() { return threadIdx.x / 16 * tile_part; }
 __device__ inline unsigned tile_column() { return threadIdx.x % 16 * tile_part; }
 
-struct TileMemory {
+struct alignas(16) TileMemory {
   // (depth, vectors); a row more than 64 wide keeps threads that store a column on different banks
   float a[tile_depth][tile + tile_part], b[tile_depth][tile + tile_part];
 };
