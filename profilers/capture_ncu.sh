@@ -13,7 +13,7 @@ usage() {
   cat <<'TEXT'
 usage: profilers/capture_ncu.sh [flags] -- shardmark run ...
 
-  profilers/capture_ncu.sh -o block -r "forward block 0" -- build-cuda/shardmark run --device cuda --model gpt-124m \
+  profilers/capture_ncu.sh -o block -r "forward block 0" -- build-cuda/shardmark run --device cuda --model gpt2 \
     --strategy ddp --ranks 1 --rounds 1
   profilers/capture_ncu.sh -s full -r "regex:update .*" -k 4 -- build-cuda/shardmark run ...
 

@@ -13,9 +13,9 @@ usage() {
   cat <<'TEXT'
 usage: profilers/capture_nsys.sh [flags] -- shardmark run ...
 
-  profilers/capture_nsys.sh -o zero3 -- build-cuda/shardmark run --device cuda --comm nccl --model gpt-124m \
+  profilers/capture_nsys.sh -o zero3 -- build-cuda/shardmark run --device cuda --comm nccl --model gpt2 \
     --strategy zero3 --ranks 4 --rounds 1
-  profilers/capture_nsys.sh -n 4 -o ddp -- build-cuda/shardmark run --device cuda --comm nccl --model gpt-124m \
+  profilers/capture_nsys.sh -n 4 -o ddp -- build-cuda/shardmark run --device cuda --comm nccl --model gpt2 \
     --strategy ddp --ranks 4 --rounds 1
   srun -n 16 profilers/capture_nsys.sh -o all -- build-cuda/shardmark run ...
 
