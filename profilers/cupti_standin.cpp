@@ -103,7 +103,7 @@ class Library final : public CuptiStandin {
         used += pending.front().size(), ++records;
         pending.erase(pending.begin());
       }
-      if (script.spoils) std::memset(buffer, 0xff, sizeof(CUpti_ActivityKind));
+      if (script.spoils) std::memset(buffer, 0, sizeof(CUpti_ActivityKind));
       --buffers_out;
       lock.unlock();
       take(nullptr, 0, buffer, bytes, used);

@@ -37,8 +37,8 @@ inline constexpr int no_label = -1;  // of none, or of several
 // to. skew_ns: of a collective, the time until the last rank had begun it, known once the begins of
 // all ranks are compared; not a transfer. transfer_ns: of a collective, from the last rank's begin
 // to the last rank's end, the same on all ranks; -1: not known. after: by lane, how many of its
-// intervals had to end first. busy: where in it something ran, sorted and disjoint; empty: all of it,
-// as where a processor runs its spans, and not as on a GPU, which may idle between two kernels.
+// intervals had to end first. busy: where in it something ran, sorted and disjoint, as on a GPU,
+// which may idle between two kernels; empty: all of it.
 struct Interval {
   std::int64_t begin_ns = 0, end_ns = 0;
   Phase phase = Phase::forward;
