@@ -1,5 +1,5 @@
 // Are a GPU's clocks read as the driver tells them, and is it said where there is none? A driver
-// with one GPU is played by nvml_standin.cpp.
+// with one GPU is played by driver_standin.cpp.
 #include "profilers/nvml.hpp"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@ namespace shardmark {
 namespace {
 
 TEST(Nvml, TellsWhatTheDriverTells) {
-  const Nvml nvml(SHARDMARK_NVML_STANDIN);
+  const Nvml nvml(SHARDMARK_DRIVER_STANDIN);
   EXPECT_EQ(nvml.why_not(), "");
   EXPECT_EQ(nvml.driver(), "580.65.06");
   const GpuState s = nvml.state("0000:3b:00.0");
@@ -25,16 +25,16 @@ TEST(Nvml, TellsWhatTheDriverTells) {
 }
 
 TEST(Nvml, AGpuThatItDoesNotKnowIsNamed) {
-  const GpuState s = Nvml(SHARDMARK_NVML_STANDIN).state("0000:00:00.0");
+  const GpuState s = Nvml(SHARDMARK_DRIVER_STANDIN).state("0000:00:00.0");
   EXPECT_EQ(s.why_not, "No clocks of GPU 0000:00:00.0 are known: NVML answers \"Not Found\".");
   EXPECT_FALSE(s.sm_mhz);
   EXPECT_FALSE(s.reasons);
 }
 
 TEST(Nvml, ADriverThatDoesNotRunIsSaid) {
-  ::setenv("NVML_STANDIN_NO_DRIVER", "1", 1);
-  const Nvml nvml(SHARDMARK_NVML_STANDIN);
-  ::unsetenv("NVML_STANDIN_NO_DRIVER");
+  ::setenv("DRIVER_STANDIN_NOT_LOADED", "1", 1);
+  const Nvml nvml(SHARDMARK_DRIVER_STANDIN);
+  ::unsetenv("DRIVER_STANDIN_NOT_LOADED");
   const char* sentence = "No clocks of GPUs are known: NVML answers \"Driver Not Loaded\".";
   EXPECT_EQ(nvml.why_not(), sentence);
   EXPECT_EQ(nvml.state("0000:3b:00.0").why_not, sentence);
@@ -55,11 +55,11 @@ TEST(Nvml, AnotherLibraryIsNotTakenForIt) {
 }
 
 TEST(Nvml, IsLeftAsItWas) {
-  void* library = ::dlopen(SHARDMARK_NVML_STANDIN, RTLD_NOW);
+  void* library = ::dlopen(SHARDMARK_DRIVER_STANDIN, RTLD_NOW);
   ASSERT_TRUE(library);
-  const auto running = reinterpret_cast<int (*)()>(::dlsym(library, "nvml_standin_running"));
+  const auto running = reinterpret_cast<int (*)()>(::dlsym(library, "driver_standin_running"));
   {
-    const Nvml nvml(SHARDMARK_NVML_STANDIN);
+    const Nvml nvml(SHARDMARK_DRIVER_STANDIN);
     EXPECT_EQ(running(), 1);
   }
   EXPECT_EQ(running(), 0);

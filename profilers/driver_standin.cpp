@@ -1,5 +1,6 @@
 // What does a driver with one GPU say to the tests? A libnvidia-ml without a GPU: known clocks, no
-// temperature, and errors in place of what the environment asks for.
+// temperature, and an error that the environment asks for; and what of libcuda starts and stops a
+// capture.
 #include <cstdlib>
 #include <cstring>
 
@@ -19,7 +20,7 @@ int answer(unsigned* out, unsigned value) {
 extern "C" {
 #pragma GCC visibility push(default)
 int nvmlInit_v2() {
-  if (is("NVML_STANDIN_NO_DRIVER")) return driver_not_loaded;
+  if (is("DRIVER_STANDIN_NOT_LOADED")) return driver_not_loaded;
   ++running;
   return 0;
 }
@@ -27,7 +28,7 @@ int nvmlShutdown() {
   --running;
   return 0;
 }
-int nvml_standin_running() { return running; }
+int driver_standin_running() { return running; }
 const char* nvmlErrorString(int result) {
   return result == not_found           ? "Not Found"
          : result == driver_not_loaded ? "Driver Not Loaded"
@@ -51,6 +52,16 @@ int nvmlDeviceGetPowerUsage(void*, unsigned* mw) { return answer(mw, 698123); }
 int nvmlDeviceGetTemperature(void*, int, unsigned*) { return not_supported; }
 int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* bits) {
   *bits = 0x4 | 0x40;
+  return 0;
+}
+
+int driver_standin_starts = 0, driver_standin_stops = 0;
+int cuProfilerStart() {
+  ++driver_standin_starts;
+  return 0;
+}
+int cuProfilerStop() {
+  ++driver_standin_stops;
   return 0;
 }
 #pragma GCC visibility pop
