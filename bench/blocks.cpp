@@ -27,7 +27,9 @@ std::string fixed(double value, int decimals) {
 }
 
 std::string crowded_mark(const Row& row) {
-  return row.shown && row.shown->value("oversubscribed", false) ? "*" : "";
+  if (!row.shown) return "";
+  return std::string(row.shown->value("oversubscribed", false) ? "*" : "") +
+         (row.shown->value("shared_device", false) ? "°" : "");
 }
 
 Cells labels(const Row& row, bool with_overlap, const std::string& marks) {

@@ -153,11 +153,16 @@ bool right_type(const json& value) {
 
 }  // namespace
 
+bool of_processes(const Cell& c) {
+  return c.comm == "mpi" || (c.comm == "nccl" && c.launcher != "none");
+}
+
 std::string usual_collectives(const Cell& c) {
+  if (c.comm == "nccl") return "nccl";
   return c.comm == "thread" && c.link == "none" ? "memory" : "ring";
 }
 
-std::string usual_reduce_dtype(const Cell& c) { return c.precision; }
+std::string usual_reduce_dtype(const Cell& c) { return type_word(dtype_named(c.precision)); }
 
 double usual_loss_scale(const Cell& c) {
   return c.precision == "fp16" ? double{LossScaling().initial} : 0;

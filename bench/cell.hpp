@@ -19,8 +19,8 @@ struct Cell {
   std::string model = "gpt-nano";
   std::string strategy = "ddp";
   std::string device = "cpu";
-  std::string comm = "thread";         // or mpi: ranks are processes
-  std::string collectives = "memory";  // or ring, library
+  std::string comm = "thread";         // or mpi: ranks are processes; or nccl: either
+  std::string collectives = "memory";  // or ring, library, nccl
   std::string link = "none";           // an emulated one, as link_text.hpp writes it
   // Who starts ranks that are processes: mpirun (as this program does it), a command with {ranks}
   // in it, or given: a launcher had started this program as that many ranks. none: threads.
@@ -38,10 +38,12 @@ struct Cell {
   std::vector<std::string> data;           // empty: the built-in corpus
   std::uint64_t bucket_bytes = 4'000'000;  // 0: a bucket a unit
   std::int64_t buckets = 2;
-  std::int64_t prefetch = 1;           // zero3: units gathered ahead
-  bool keep_last = true;               // zero3: gathered once at the turn to backward
-  std::int64_t persist_below = 0;      // zero3: parameters of fewer elements stay whole
-  std::string precision = "fp32";      // or bf16, fp16: of parameters, gradients and activations
+  std::int64_t prefetch = 1;       // zero3: units gathered ahead
+  bool keep_last = true;           // zero3: gathered once at the turn to backward
+  std::int64_t persist_below = 0;  // zero3: parameters of fewer elements stay whole
+  // Of parameters, gradients and activations, or bf16, fp16; tf32: fp32 with products of GPUs that
+  // round their operands.
+  std::string precision = "fp32";
   std::string reduce_dtype = "fp32";   // that gradients travel in
   double loss_scale = 0;               // the first one, and the good steps in a row that double it:
   std::int64_t loss_scale_window = 0;  // 0 and 0 wherever nothing is scaled, which is all but fp16
@@ -59,6 +61,9 @@ struct Cell {
 // model/strategy/nN/overlap-on, then whatever differs from the defaults: two different cells never
 // share one.
 std::string id_of(const Cell&);
+
+// Ranks are processes, which a launcher starts; else threads of one.
+bool of_processes(const Cell&);
 
 // What a cell has where nobody asked for something else, by its comm and link.
 std::string usual_collectives(const Cell&);
@@ -107,6 +112,8 @@ std::string type_word(DType);  // the same word, of one of these
 // empty without patterns. Throws InputError: a pattern that matches nothing, or nothing left that
 // learns.
 std::vector<bool> frozen_by(const std::vector<std::string>& patterns, const Architecture&);
+// Device, communicator and precision fit together, and the device is there.
+void check_device(const Cell&);
 // How ranks are started fits together: what validate() asks of comm, launcher, interface and
 // network.
 void check_launch(const Cell&);

@@ -19,7 +19,7 @@ std::string type_word(DType t) {
 
 std::string wire_misfit(const Cell& c) {
   if (c.reduce_dtype == c.precision || c.reduce_dtype == "fp32") return "";
-  if (c.precision != "fp32")
+  if (dtype_named(c.precision) != DType::f32)
     return fmt::format(
         "--reduce-dtype {} does not fit --precision {}: a 2-byte gradient travels as itself or in "
         "fp32.",

@@ -116,10 +116,11 @@ void check_segments(const Cell& c, std::size_t parameters, std::size_t most) {
 }
 
 void check_launch(const Cell& c) {
-  const bool mpi = c.comm == "mpi";
+  const bool mpi = of_processes(c);
   if (!mpi && c.launcher != "none")
-    refuse(fmt::format("--launcher \"{}\" starts ranks that are processes, which needs --comm mpi.",
-                       c.launcher));
+    refuse(fmt::format(
+        "--launcher \"{}\" starts ranks that are processes, which needs --comm mpi or nccl.",
+        c.launcher));
   if (mpi && c.launcher != "mpirun" && c.launcher != "given" &&
       c.launcher.find("{ranks}") == std::string::npos)
     refuse(
@@ -138,7 +139,8 @@ void check_launch(const Cell& c) {
                     "`ip link` lists them.",
                     c.interface));
   if (mpi && !mpi::built())
-    refuse(fmt::format("--comm is mpi, but this build has no MPI library: {}.", mpi::library()));
+    refuse(fmt::format("--comm is {}{}, but this build has no MPI library: {}.", c.comm,
+                       c.comm == "mpi" ? "" : " with a --launcher", mpi::library()));
   for (const char ch : c.network + c.launcher)
     if (static_cast<unsigned char>(ch) < ' ')
       refuse("--network and --launcher are one line of text each, without control characters.");
@@ -203,6 +205,8 @@ Training training_of(const Cell& c, std::vector<std::uint8_t> corpus, const Arch
   t.options.adam.lr = static_cast<float>(c.lr);
   t.options.all_reduce =
       c.all_reduce == "direct" ? Options::AllReduce::direct : Options::AllReduce::composed;
+  t.device = c.device == "cuda" ? DeviceKind::cuda : DeviceKind::cpu;
+  t.tf32 = c.precision == "tf32";
   t.options.collectives = collectives_named(c.collectives);
   t.options.prefetch = static_cast<int>(c.prefetch);
   t.options.keep_last = c.keep_last;
@@ -248,6 +252,7 @@ void validate(const Cell& c, std::size_t corpus_bytes, std::uint8_t largest_byte
                     text_in_words(c), corpus_bytes, c.sequence, needed));
   injection(c.inject, -1);
   check_precision(c);
+  check_device(c);
   check_transport(c);
   check_link(c);
   check_launch(c);

@@ -129,6 +129,7 @@ Collectives collectives_named(const std::string& name) {
   if (name == "memory") return Collectives::memory;
   if (name == "ring") return Collectives::ring;
   if (name == "library") return Collectives::library;
+  if (name == "nccl") return Collectives::nccl;
   throw InputError(
       fmt::format("collectives \"{}\" are unknown; they may be memory, ring or library{}", name,
                   suggestion(name, {"memory", "ring", "library"})));

@@ -105,6 +105,17 @@ std::string mpi_text(const json& m) {
                      m.contains("mpirun") ? fact(m, "mpirun") : "not asked");
 }
 
+std::string gpus_text(const json& m) {
+  if (m["gpus"].is_null()) return fact(m, "gpus");
+  std::string all;
+  for (const json& g : m["gpus"])
+    all +=
+        fmt::format("{}{} ({}, {})", all.empty() ? "" : ", ", g["name"].get<std::string>(),
+                    g["compute_capability"].get<std::string>(), with_unit(g["memory_bytes"], "B"));
+  return fmt::format("{}; {}, NCCL: {}", all, m["libraries"]["cuda"].get<std::string>(),
+                     m["libraries"]["nccl"].get<std::string>());
+}
+
 std::string nvtx_text() {
   return nvtx::built() ? nvtx::library() + ", ranges for Nsight Systems"
                        : fmt::format("– ({})", nvtx::library());
@@ -217,6 +228,7 @@ std::string doctor_text(const json& m, const MeasuredRates& rates) {
   grid.row({"  virtual", virtual_text(m)});
   grid.row({"  MPI", mpi_text(m)});
   grid.row({"  one host", single_copy_text(m)});
+  grid.row({"  GPUs", gpus_text(m)});
   grid.row({"  NVTX", nvtx_text()});
   std::string text = grid.text();
 
@@ -229,6 +241,14 @@ std::string doctor_text(const json& m, const MeasuredRates& rates) {
     measured.row({fmt::format("  matrix product in {}, by {}", p.precision, p.by),
                   with_unit(p.one, "FLOP/s"), with_unit(p.all, "FLOP/s")});
   text += "\n" + measured.text();
+  for (const MeasuredRates::OnGpu& gpu : rates.gpus) {
+    Grid on(1);
+    on.row({"measured now on " + gpu.name, ""});
+    on.row({"  copy, read + written", with_unit(gpu.copy, "B/s")});
+    for (const auto& [precision, rate] : gpu.products)
+      on.row({"  matrix product in " + precision, with_unit(rate, "FLOP/s")});
+    text += "\n" + on.text();
+  }
 
   const std::vector<std::string> lines = advice(m);
   text += lines.empty() ? "\nadvice: none, this machine is ready to be measured\n" : "\nadvice\n";

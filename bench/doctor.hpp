@@ -18,6 +18,12 @@ struct MeasuredRates {
     double one = 0, all = 0;    // FLOP/s
   };
   std::vector<Products> products;
+  struct OnGpu {
+    std::string name;
+    double copy = 0;                                       // bytes/s, read + written
+    std::vector<std::pair<std::string, double>> products;  // by precision, FLOP/s
+  };
+  std::vector<OnGpu> gpus;
 };
 
 // One line each; empty where nothing is wrong.

@@ -15,6 +15,8 @@
 #include "bench/machine.hpp"
 #include "bench/text.hpp"
 #include "kernels/cpu/math.hpp"
+#include "kernels/cuda/device.hpp"
+#include "kernels/device_rates.hpp"
 #include "kernels/rates.hpp"
 
 namespace shardmark {
@@ -37,7 +39,28 @@ json mpirun_version() {
   return text.empty() ? json(nullptr) : json(text);
 }
 
-// Ceilings of one core and of all.
+// Ceilings of one GPU; a small one has less to do.
+MeasuredRates::OnGpu rates_of(const cuda::Gpu& gpu, int number) {
+  const bool small = gpu.multiprocessors < 16;
+  const auto device = [&](bool tf32) {
+    cuda::Options o;
+    o.gpu = number;
+    o.overlap = false;
+    o.tf32 = tf32;
+    return cuda::make_device(std::move(o));
+  };
+  const auto plain = device(false), rounding = device(true);
+  MeasuredRates::OnGpu rates{gpu.name, copy_rate(*plain, small ? 1'000'000 : 1'000'000'000), {}};
+  const std::size_t rows = small ? 128 : 8192;
+  for (const auto& [precision, on] : {std::pair("fp32", plain.get()),
+                                      {"tf32", rounding.get()},
+                                      {"bf16", plain.get()},
+                                      {"fp16", plain.get()}})
+    rates.products.emplace_back(precision, matrix_rate(*on, dtype_named(precision), rows));
+  return rates;
+}
+
+// Ceilings of one core and of all, and of each GPU.
 MeasuredRates measured_rates(int cores) {
   MeasuredRates rates;
   rates.streaming_one = streaming_rate(1);
@@ -49,6 +72,9 @@ MeasuredRates measured_rates(int cores) {
     rates.products.push_back(
         {precision, cpu::product_path(type), one, cores > 1 ? matrix_rate(cores, type) : one});
   }
+  if (cuda::why_none().empty())
+    for (const cuda::Gpu& gpu : cuda::gpus())
+      rates.gpus.push_back(rates_of(gpu, static_cast<int>(rates.gpus.size())));
   return rates;
 }
 

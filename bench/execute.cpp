@@ -66,7 +66,7 @@ json trained_as_rank(const std::string& file, const RankJob& job) {
   const std::string text = job.shared([&] {
     const json given = cell_text(command, file);
     const Cell cell = cell_from_json(given);
-    if (cell.comm != "mpi" || cell.ranks != job.session.size())
+    if (!of_processes(cell) || cell.ranks != job.session.size())
       throw InputError(fmt::format(
           "shardmark cell: the cell is for {} {} ranks, and a launcher started {} processes.",
           cell.ranks, cell.comm, job.session.size()));
@@ -140,7 +140,7 @@ int execute_cell(const std::string& file) {
   if (mpi::launched())
     return rank_process([&](const RankJob& job) { return trained_as_rank(file, job); });
   const Cell cell = cell_from_json(cell_text(command, file));
-  if (cell.comm != "thread")
+  if (of_processes(cell))
     throw InputError(fmt::format(
         "shardmark cell: the cell's ranks are processes; start it as so many: mpirun -n {} "
         "shardmark cell {}",

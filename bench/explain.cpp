@@ -97,6 +97,12 @@ std::string opening(const json& r) {
   text += wrapped(options_text(c), columns) + "\n";
   text += wrapped(transport_text(r), columns) + "\n";
   if (is_traced(c)) text += std::string(traced_text) + "\n";
+  if (r.value("shared_device", false))
+    text += wrapped(
+                "several ranks share one GPU: they take turns on it, so no time here says how "
+                "strategies scale",
+                columns) +
+            "\n";
   if (r["oversubscribed"].get<bool>())
     text += wrapped(
                 "more compute and communication threads than cores: ranks with cores of their own "

@@ -140,9 +140,10 @@ std::vector<CellFlag> training_flags() {
 std::vector<CellFlag> precision_flags() {
   return {
       {commas, "--precision", "TYPE",
-       "of parameters, gradients and activations: fp32, bf16 or fp16; Adam's weights stay fp32",
+       "of parameters, gradients and activations: fp32, bf16 or fp16, where Adam's weights stay "
+       "fp32; tf32: fp32 with products of GPUs' tensor cores",
        [](Draft& d, const std::string& f, const std::string& v) {
-         set_element_type(d.cell.precision, f, v);
+         set_one_of(d.cell.precision, f, v, {"fp32", "bf16", "fp16", "tf32"});
        }},
       {commas, "--reduce-dtype", "TYPE", "that gradients travel in; without it the --precision's",
        [](Draft& d, const std::string& f, const std::string& v) {
@@ -179,15 +180,16 @@ std::vector<CellFlag> precision_flags() {
 std::vector<CellFlag> transport_flags() {
   return {
       {commas, "--comm", "NAME",
-       "what ranks are: thread (of one process) or mpi (processes, on one host or many)",
+       "what carries: thread (ranks of one process), mpi (processes, on one host or many), or nccl "
+       "(GPUs)",
        [](Draft& d, const std::string& f, const std::string& v) {
-         set_one_of(d.comm.emplace(), f, v, {"thread", "mpi"});
+         set_one_of(d.comm.emplace(), f, v, {"thread", "mpi", "nccl"});
        }},
       {commas, "--collectives", "HOW",
        "memory (read from each other's), ring (our own, of messages) or library (MPI's); without "
-       "it memory for threads without a --link, else ring",
+       "it memory for threads without a --link, else ring; nccl with --comm nccl",
        [](Draft& d, const std::string& f, const std::string& v) {
-         set_one_of(d.collectives.emplace(), f, v, {"memory", "ring", "library"});
+         set_one_of(d.collectives.emplace(), f, v, {"memory", "ring", "library", "nccl"});
        }},
       {CellFlag::List::links, "--link", "RATE[,LATENCY]",
        "a wire that each rank pretends to have: 1gbit, 500mbit or 10gbit,50us; none: as fast as "
@@ -217,9 +219,10 @@ std::vector<CellFlag> transport_flags() {
 
 std::vector<CellFlag> limit_flags() {
   return {
-      {commas, "--device", "NAME", "what computes: cpu",
+      {commas, "--device", "NAME",
+       "what computes: cpu, or cuda (GPUs; `shardmark list` says whether)",
        [](Draft& d, const std::string& f, const std::string& v) {
-         set_one_of(d.cell.device, f, v, {"cpu"});
+         set_one_of(d.cell.device, f, v, {"cpu", "cuda"});
        }},
       {commas, "--memory-limit", "SIZE", "of a process of the cell, such as 8GB or 8GiB, or none",
        [](Draft& d, const std::string& f, const std::string& v) {

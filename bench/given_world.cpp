@@ -24,7 +24,7 @@ GivenWorld::GivenWorld() {
 
 void GivenWorld::check(const std::vector<Cell>& cells) const {
   for (const Cell& c : cells) {
-    if (c.comm != "mpi")
+    if (!of_processes(c))
       throw InputError(
           fmt::format("the cell {} has --comm {}, which does not run in a world that a launcher "
                       "gave; start shardmark run without one.",

@@ -51,7 +51,7 @@ Launch launch_of(const Cell& c) {
 std::vector<Launch> launches_of(const std::vector<Cell>& cells) {
   std::vector<Launch> all;
   for (const Cell& c : cells)
-    if (c.comm == "mpi") all.push_back(launch_of(c));
+    if (of_processes(c)) all.push_back(launch_of(c));
   return all;
 }
 
@@ -109,7 +109,7 @@ IsolatedCells::IsolatedCells(const std::vector<Cell>& cells)
 
 ProcessEnd IsolatedCells::process(const Cell& cell) {
   const std::string input = to_json(cell).dump();
-  if (cell.comm != "mpi")
+  if (!of_processes(cell))
     return run_self({"shardmark", "cell", "-"}, input, {cell.timeout_s, cell.memory_limit_bytes, 0},
                     interrupts_);
   return run_launched(launch_of(cell), where_.at(cell.launcher), {"cell", "-"}, input,
@@ -123,9 +123,10 @@ std::optional<Ended> IsolatedCells::run(const Cell& cell, const Attempt&) {
       end.exit_code != exit_asked_to_end)
     end.how = ProcessEnd::How::exited;
   if (end.how != ProcessEnd::How::exited && interrupts_.seen()) return std::nullopt;
+  const bool launched = of_processes(cell);
   Answer answer =
-      cell.comm == "mpi" ? answer_of_ranks(cell.ranks, cell.timeout_s, end) : answer_of(cell, end);
-  if (cell.comm == "mpi") answer.failure = in_our_words(cell, answer.failure);
+      launched ? answer_of_ranks(cell.ranks, cell.timeout_s, end) : answer_of(cell, end);
+  if (launched) answer.failure = in_our_words(cell, answer.failure);
   return Ended{std::move(answer.sections), std::move(answer.failure), end.wall_ns};
 }
 

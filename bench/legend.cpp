@@ -79,7 +79,16 @@ std::vector<std::string> time_legend(const std::vector<Group>& groups) {
     lines.push_back(beneath +
                     "≈ intervals overlap, so no difference is shown: of step, from ddp's; of net "
                     "gain, step on from off.");
-  if (any(groups, [](const Group&, const Row& r) { return !crowded_mark(r).empty(); }))
+  const auto marked = [](const char* mark) {
+    return [mark](const Group&, const Row& r) {
+      return crowded_mark(r).find(mark) != std::string::npos;
+    };
+  };
+  if (any(groups, marked("°")))
+    lines.push_back(beneath +
+                    "° several ranks share one GPU: they take turns on it, so no time of theirs "
+                    "says how strategies scale.");
+  if (any(groups, marked("*")))
     lines.push_back(beneath +
                     "* more compute and communication threads than cores: ranks with cores of "
                     "their own are faster.");

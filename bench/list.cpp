@@ -4,15 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <vector>
 
 #include "bench/registry.hpp"
 #include "bench/units.hpp"
 #include "impl/comm/mpi.hpp"
+#include "impl/comm/nccl.hpp"
 #include "impl/models/registry.hpp"
 #include "impl/strategies/strategy.hpp"
 #include "kernels/cpu/math.hpp"
+#include "kernels/cuda/device.hpp"
 #include "profilers/nvtx.hpp"
 
 namespace shardmark {
@@ -71,14 +72,16 @@ std::vector<Line> precisions() {
   const auto products = [](DType t) { return "products by " + cpu::product_path(t); };
   return {{"fp32", "", products(DType::f32)},
           {"bf16", "", "beside fp32 master weights; " + products(DType::bf16)},
-          {"fp16", "", "beside fp32 master weights, with a loss scale; " + products(DType::f16)}};
+          {"fp16", "", "beside fp32 master weights, with a loss scale; " + products(DType::f16)},
+          {"tf32", "", "fp32 whose products round their operands to 10 bits; on GPUs alone"}};
 }
 
-std::string nvidia_driver() {
-  std::error_code ignored;
-  return std::filesystem::exists("/proc/driver/nvidia/version", ignored)
-             ? "an NVIDIA driver is loaded here"
-             : "no NVIDIA driver is loaded here either";
+Line gpus() {
+  const std::string why = cuda::why_none();
+  if (!why.empty()) return {"cuda", "absent", why};
+  std::string all;
+  for (const cuda::Gpu& g : cuda::gpus()) all += (all.empty() ? "" : ", ") + g.name;
+  return {"cuda", "here", all + "; " + cuda::library()};
 }
 
 }  // namespace
@@ -97,17 +100,21 @@ std::string list_text() {
                             library == "plain" ? "plain loops" : library)},
                {"dry", "tests",
                 "no memory, no arithmetic: counts bytes and calls, checks the order of accesses"},
-               {"cuda", "absent", "this version has no CUDA kernels; " + nvidia_driver()}}) +
-      section("communicators", {{"thread", "here",
-                                 "ranks are threads of one process; without a --link they read "
-                                 "each other's memory, and sums "
-                                 "in rank order repeat bit for bit"},
-                                {"dry", "tests", "counts what any number of ranks would send"},
-                                {"mpi", mpi::built() ? "here" : "absent",
-                                 (mpi::built() ? "ranks are processes, on one host or many; "
-                                               : "ranks would be processes; ") +
-                                     mpi::library()},
-                                {"nccl", "absent", "it needs the cuda device"}}) +
+               gpus()}) +
+      section(
+          "communicators",
+          {{"thread", "here",
+            "ranks are threads of one process; without a --link they read "
+            "each other's memory, and sums "
+            "in rank order repeat bit for bit"},
+           {"dry", "tests", "counts what any number of ranks would send"},
+           {"mpi", mpi::built() ? "here" : "absent",
+            (mpi::built() ? "ranks are processes, on one host or many; "
+                          : "ranks would be processes; ") +
+                mpi::library()},
+           {"nccl", nccl::built() ? "here" : "absent",
+            (nccl::built() ? "between GPUs, of one host or many; " : "it would be between GPUs; ") +
+                nccl::library()}}) +
       section("profilers from outside",
               {{"nvtx", nvtx::built() ? "here" : "absent",
                 (nvtx::built() ? "ranges for Nsight Systems and others; "

@@ -13,8 +13,10 @@
 
 #include "bench/revision.hpp"  // written by the build: bench/revision.cmake
 #include "impl/comm/mpi.hpp"
+#include "impl/comm/nccl.hpp"
 #include "kernels/cpu/cores.hpp"
 #include "kernels/cpu/math.hpp"
+#include "kernels/cuda/device.hpp"
 
 namespace shardmark {
 
@@ -196,7 +198,20 @@ json libraries() {
           {"nlohmann_json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR,
                                         NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
           {"cli11", CLI11_VERSION},
-          {"mpi", mpi::built() ? mpi::library() : "none"}};
+          {"mpi", mpi::built() ? mpi::library() : "none"},
+          {"cuda", cuda::built() ? cuda::library() : "none"},
+          {"nccl", nccl::built() ? nccl::library() : "none"}};
+}
+
+void add_gpus(json& m) {
+  if (const std::string why = cuda::why_none(); !why.empty()) return set(m, "gpus", nullptr, why);
+  json all = json::array();
+  for (const cuda::Gpu& g : cuda::gpus())
+    all.push_back({{"name", g.name},
+                   {"compute_capability", fmt::format("{}.{}", g.major, g.minor)},
+                   {"multiprocessors", g.multiprocessors},
+                   {"memory_bytes", g.memory_bytes}});
+  m["gpus"] = std::move(all);
 }
 
 void add_cpu(json& m, const fs::path& root) {
@@ -252,6 +267,7 @@ json machine(const fs::path& root) {
   set(m, "memory_available_bytes", available ? json(available) : json(nullptr),
       "/proc/meminfo does not say");
   add_processes(m, root);
+  add_gpus(m);
   utsname name{};
   uname(&name);
   m["kernel"] = fmt::format("{} {}", name.sysname, name.release);

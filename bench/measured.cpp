@@ -10,11 +10,13 @@
 
 #include "bench/cell.hpp"
 #include "bench/checks.hpp"
+#include "bench/gpu_section.hpp"
 #include "bench/measured_steps.hpp"
 #include "bench/self_checks.hpp"
 #include "bench/text.hpp"
 #include "bench/witness.hpp"
 #include "kernels/cpu/math.hpp"
+#include "kernels/cuda/device.hpp"
 
 namespace shardmark {
 
@@ -36,7 +38,9 @@ json rates_of(const Training& t, const TrainingReport& r, Median median) {
   const StepTimes& s = rank.steps[median.step];
   json out = {{"tokens_per_step", r.tokens_per_step},
               {"flops_per_step", r.flops_per_step},
-              {"products", cpu::product_path(t.options.precision.parameter)}};
+              {"products", t.device == DeviceKind::cuda
+                               ? cuda::library() + (t.tf32 ? ", tf32" : "")
+                               : cpu::product_path(t.options.precision.parameter)}};
   const std::string no_time = "no time was recorded";
   const auto step_ns = static_cast<double>(s.step_ns);
   quotient(out, "tokens_per_second", static_cast<double>(r.tokens_per_step) * 1e9, step_ns,
@@ -182,9 +186,15 @@ void set_sums(json& out, const Training& t, const std::string& wire) {
       out["mean_applied"] =
           rounds ? "to the library's sum, behind its rounding" : "to the library's sum";
       break;
+    case Collectives::nccl:
+      out["accumulates_in"] = "as NCCL does it" + rounded("at each addition");
+      out["mean_applied"] = "by NCCL (ncclAvg)";
+      break;
   }
   // A sum of fp16 could overflow where the mean does not: impl/comm/host.hpp.
-  if (t.options.precision.wire == DType::f16 && t.options.collectives != Collectives::memory)
+  const bool of_ours =
+      t.options.collectives == Collectives::ring || t.options.collectives == Collectives::library;
+  if (t.options.precision.wire == DType::f16 && of_ours)
     out["mean_applied"] = "to each rank's own gradient, rounded to fp16, before it travels";
 }
 
@@ -266,6 +276,7 @@ json sections_of(const Training& t, const TrainingReport& r) {
               {"checks", self_checks(t, r)}};
   out["traffic"]["reduction"] = reduction_of(t);
   out.update(emulated_link(t.link));
+  out.update(gpu_sections(t, r));
   return out;
 }
 

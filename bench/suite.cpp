@@ -55,7 +55,8 @@ void resolve_in_world(const Draft& d, int world, Cell& cell) {
 
 // What follows from comm and link: who makes the verbs, and who starts the ranks.
 void resolve_transport(const Draft& d, std::optional<int> world, Cell& cell) {
-  cell.comm = d.comm.value_or(world ? "mpi" : "thread");
+  const char* of_world = cell.device == "cuda" ? "nccl" : "mpi";
+  cell.comm = d.comm.value_or(world ? of_world : "thread");
   cell.collectives = d.collectives.value_or(usual_collectives(cell));
   cell.launcher = d.launcher.value_or(usual_launcher(cell));
   if (d.launcher) check_typed_launcher(*d.launcher);

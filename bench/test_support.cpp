@@ -54,8 +54,13 @@ std::vector<nlohmann::json> lines_of(const std::filesystem::path& file) {
 }
 
 Ran shardmark(const Folder& in, const std::string& arguments, const std::string& before) {
+  return run(SHARDMARK_BINARY, in, arguments, before);
+}
+
+Ran run(const std::string& binary, const Folder& in, const std::string& arguments,
+        const std::string& before) {
   const std::string line = fmt::format("cd '{}' && ( {} {} {} ) >.out 2>.err </dev/null",
-                                       in.path().string(), before, SHARDMARK_BINARY, arguments);
+                                       in.path().string(), before, binary, arguments);
   const int status = std::system(line.c_str());
   Ran ran{WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(in / ".out"), read(in / ".err")};
   std::filesystem::remove(in / ".out");

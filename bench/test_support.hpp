@@ -53,6 +53,8 @@ struct Ran {
 
 // arguments: as typed behind the name of the command, and more shell where that is needed. before:
 // shell text in front of it, such as a limit.
+Ran run(const std::string& binary, const Folder& in, const std::string& arguments,
+        const std::string& before = "");
 Ran shardmark(const Folder& in, const std::string& arguments, const std::string& before = "");
 
 // Empty where the record is as results/schema.json says, and every null has a reason beside it.

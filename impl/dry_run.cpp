@@ -7,10 +7,10 @@
 
 #include "impl/comm/dry.hpp"
 #include "impl/comm/ring.hpp"
+#include "impl/devices.hpp"
 #include "impl/models/outline_model.hpp"
 #include "impl/models/registry.hpp"
 #include "impl/rank_run.hpp"
-#include "kernels/cpu/math.hpp"
 
 namespace shardmark {
 namespace {
@@ -81,7 +81,7 @@ class DryRank {
 DryReport dry_run(const Training& t, const DryAsked& asked) {
   require(asked.steps <= steps_of(t), "a dry run makes no more steps than the run");
   const Job job = asked.outline ? Job(t, *asked.outline) : Job(t);
-  const auto scratch = [&t](const Op& op) { return cpu::scratch_bytes(op, t.threads_per_rank); };
+  const auto scratch = [&t](const Op& op) { return scratch_bytes(t, op); };
   DryRank run(job, asked.rank, {asked.clock, asked.check_order, scratch}, asked.outline);
   DryReport out;
   for (int i = 0; i < asked.steps; ++i) out.steps.push_back(run.step(i));

@@ -28,8 +28,8 @@ inline Precision precision_in(DType all, DType wire, LossScaling scaling = {}) {
 enum class Recompute : std::uint8_t { none, unit };
 
 // Who makes the verbs: every rank reads its peers' memory (threads of one process only); our own
-// ring over point-to-point messages; the MPI library's collectives.
-enum class Collectives : std::uint8_t { memory, ring, library };
+// ring over point-to-point messages; the collectives of a library, MPI's or NCCL.
+enum class Collectives : std::uint8_t { memory, ring, library, nccl };
 
 struct Options {
   Precision precision;

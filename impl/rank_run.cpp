@@ -11,8 +11,6 @@
 #include "impl/models/registry.hpp"
 #include "impl/rank_timeline.hpp"
 #include "kernels/cpu/cores.hpp"
-#include "kernels/cpu/math.hpp"
-#include "kernels/rates.hpp"
 
 namespace shardmark {
 
@@ -43,16 +41,17 @@ std::int64_t spin_ns(const Training& t, int ranks_on_this_host, int cores) {
   return spin_ns(threads, cores);
 }
 
-RankRun::RankRun(const Job& job, World& world, const MakeCommunicator& make_communicator,
+RankRun::RankRun(const Job& job, World& world, int place, const MakeCommunicator& make_communicator,
                  std::int64_t spin, RankReport& report)
     : job_(job),
       training_(job.training),
       options_(job.training.options),
       report_(report),
       world_(world),
-      device_(device_options(spin)),
-      comm_(make_communicator(device_)),
-      given_{world_, *comm_, device_},
+      place_(place),
+      device_(device(spin)),
+      comm_(communicator(make_communicator)),
+      given_{world_, *comm_, *device_},
       layout_(job.architecture, options_, training_.ranks, world.rank(), job.entry.by_unit),
       corpus_(training_.corpus, {training_.batch, training_.sequence, training_.ranks, world.rank(),
                                  options_.accumulate, options_.steps, training_.seed}) {}
@@ -67,7 +66,7 @@ void RankRun::run() {
   } catch (const std::exception& e) {
     failed(e, world_.activity().step);
   }
-  device_.stop();
+  device_->stop();
 }
 
 // A rank that only noticed another one's failure says nothing. Memory may have run out: then even a
@@ -76,7 +75,7 @@ void RankRun::failed(const std::exception& e, int step) noexcept {
   if (dynamic_cast<const PeerFailed*>(&e)) return;
   try {
     const bool memory = dynamic_cast<const std::bad_alloc*>(&e);
-    const double held = static_cast<double>(device_.memory().ledger().live()) * 1e-9;
+    const double held = static_cast<double>(device_->memory().ledger().live()) * 1e-9;
     world_.fail(
         {world_.rank(), memory ? fmt::format("{}: out of memory, with {:.3f} GB held by this rank",
                                              where(step), held)
@@ -92,55 +91,76 @@ std::string RankRun::where(int step) {
                      : fmt::format("step {}", step);
 }
 
-CpuOptions RankRun::device_options(std::int64_t spin) {
-  CpuOptions o;
-  o.overlap = training_.overlap;
-  o.threads = training_.threads_per_rank;
-  o.record = training_.record_time;
-  o.spin_ns = spin;
-  o.late_us = training_.late_us;
-  o.owner.rank = world_.rank();
-  for (const Unit& u : job_.architecture.units) o.owner.units.push_back(u.name);
-  o.poll = [this] { world_.check(); };
-  o.on_span = injection(training_.inject, world_.rank());
+std::unique_ptr<Device> RankRun::device(std::int64_t spin) {
+  nvtx::Owner owner{.rank = world_.rank(), .units = {}};
+  for (const Unit& u : job_.architecture.units) owner.units.push_back(u.name);
+  DeviceCalls calls;
+  calls.spin_ns = spin;
+  calls.poll = [this] { world_.check(); };
+  calls.on_span = injection(training_.inject, world_.rank());
   if (training_.time_ops)
-    o.on_op = [this](const Op& op, int step, std::int64_t ns) {
+    calls.on_op = [this](const Op& op, int step, std::int64_t ns) {
       if (step >= training_.warmup && step < training_.warmup + training_.steps)
         op_times_.add(op, ns);
     };
-  o.on_error = [this](std::exception_ptr e) {
+  calls.on_error = [this](std::exception_ptr e) {
     try {
       std::rethrow_exception(e);
     } catch (const std::exception& what) {
       failed(what, world_.activity().step_now());  // of the collective, which may be behind
     }
   };
-  return o;
+  return make_device(training_, owner, place_, std::move(calls));
+}
+
+// What the driver says is looked at while no rank allocates.
+std::unique_ptr<Communicator> RankRun::communicator(const MakeCommunicator& make_it) {
+  report_.gpu.gpu = gpu_of(training_, place_);
+  if (report_.gpu.gpu < 0) return make_it(*device_);
+  world_.gather("");
+  report_.gpu.used_before_bytes = gpu_used();
+  world_.gather("");
+  auto made = make_it(*device_);
+  world_.gather("");
+  report_.gpu.communicator_bytes = gpu_used() - report_.gpu.used_before_bytes;
+  world_.gather("");
+  return made;
+}
+
+std::int64_t RankRun::gpu_used() const {
+  const int gpu = report_.gpu.gpu;
+  const std::uint64_t all = cuda::gpus()[static_cast<std::size_t>(gpu)].memory_bytes;
+  return static_cast<std::int64_t>(all) - static_cast<std::int64_t>(cuda::free_bytes(gpu));
 }
 
 void RankRun::make() {
-  device_.begin_step(-1);
+  device_->begin_step(-1);
   model_ = make_model(given_, training_.model, job_.architecture, options_, training_.sequence,
                       training_.batch);
   strategy_ = job_.entry.make(given_, *model_, layout_, options_);
   model_->scale_loss_by(strategy_->norm().control());
   strategy_->parameters().initialize(job_.architecture, training_.seed);
   strategy_->optimizer().initialize(job_.architecture, training_.seed);
-  device_.drain();
+  device_->drain();
   world_.gather("");
 }
 
 void RankRun::train() {
   const std::int64_t begin = now_ns();
   for (int i = 0; i < timed_steps_of(training_); ++i) step(i);
-  device_.drain();
+  device_->drain();
   report_.loop_ns = now_ns() - begin;
   world_.gather("");  // nobody measures anything below while others still train
+  if (GpuUse& use = report_.gpu; use.gpu >= 0) {
+    use.reserved_bytes = cuda::reserved_bytes(*device_);
+    use.driver_bytes = gpu_used() - use.used_before_bytes - use.communicator_bytes;
+    world_.gather("");
+  }
   for (int i = timed_steps_of(training_); i < options_.steps; ++i) {
     const InterfaceCounters before = sent_by(training_.interface);
     world_.gather("");  // nobody sends before all have looked
     step(i);
-    device_.drain();
+    device_->drain();
     world_.gather("");
     const InterfaceCounters after = sent_by(training_.interface);
     report_.counted.push_back({after.bytes - before.bytes, after.packets - before.packets});
@@ -153,11 +173,11 @@ void RankRun::train() {
 void RankRun::step(int number) {
   world_.activity().step = number;
   const TrafficLedger before = comm_->traffic();
-  const MemoryLedger& held = device_.memory().ledger();
+  const MemoryLedger& held = device_->memory().ledger();
   const std::uint64_t allocated = held.allocations();
-  device_.begin_step(number);
-  device_.memory().restart_peaks();
-  if (training_.trace && number == training_.warmup) device_.memory().keep_events();
+  device_->begin_step(number);
+  device_->memory().restart_peaks();
+  if (training_.trace && number == training_.warmup) device_->memory().keep_events();
   strategy_->step(corpus_.batch(number));
   report_.allocations_by_step.push_back(held.allocations() - allocated);
   report_.held_by_step.push_back(held.peaks());
@@ -170,9 +190,8 @@ void RankRun::step(int number) {
 }
 
 void RankRun::collect() {
-  const auto losses = model_->losses().host<double>();
-  report_.loss.assign(losses.begin(), losses.end());
-  const auto norms = strategy_->norm().history().host<double>();
+  report_.loss = device_->fetch<double>(model_->losses());
+  const auto norms = device_->fetch<double>(strategy_->norm().history());
   for (std::size_t i = 0; i + 2 < norms.size(); i += 3) {
     report_.norm_before.push_back(norms[i]);
     report_.norm_after.push_back(norms[i + 1]);
@@ -181,9 +200,9 @@ void RankRun::collect() {
   }
   check_loss_scale();
   if (training_.record_time)
-    read_timeline(device_.timeline(), device_.memory().ledger().events(), training_, world_,
+    read_timeline(device_->timeline(), device_->memory().ledger().events(), training_, world_,
                   report_);
-  report_.left_over = device_.memory().ledger().left_over();
+  report_.left_over = device_->memory().ledger().left_over();
   report_.moved_bytes = comm_->moved_bytes();
   report_.moved_witness = comm_->moved_witness();
   report_.host = host_name();
@@ -215,10 +234,7 @@ std::uint64_t RankRun::read(const State& state, std::vector<float>* all) {
   std::vector<std::uint64_t> hashes(parameters.size());
   export_parameters(given_, layout_, state, [&](int p, ConstView v) {
     const auto number = static_cast<std::size_t>(p);
-    std::vector<float> values(v.size());
-    cpu::run(Cast{v, View(reinterpret_cast<std::uintptr_t>(values.data()), v.size(), DType::f32,
-                          Space::host)},
-             training_.threads_per_rank);
+    const std::vector<float> values = device_->fetch_f32(v);
     hashes[number] = hash_of(values);
     if (all) std::ranges::copy(values, all->begin() + static_cast<std::ptrdiff_t>(at[number]));
   });
@@ -239,7 +255,7 @@ void RankRun::rate_products() {
   world_.gather("");
   each_product(job_.architecture, options_, [&](const Product& p) {
     double& ns = known[{p.m, p.n, p.k, p.ta, p.tb, p.adds, p.bias, p.residual}];
-    if (ns == 0) ns = product_ns(p.shape(options_.precision.parameter), training_.threads_per_rank);
+    if (ns == 0) ns = product_ns(training_, *device_, p.shape(options_.precision.parameter));
     report_.products_ns += ns * p.times * options_.accumulate;
   });
 }

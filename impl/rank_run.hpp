@@ -5,10 +5,10 @@
 #include <functional>
 
 #include "impl/corpus.hpp"
+#include "impl/devices.hpp"
 #include "impl/op_times.hpp"
 #include "impl/strategies/strategy.hpp"
 #include "impl/train.hpp"
-#include "kernels/cpu/device.hpp"
 
 namespace shardmark {
 
@@ -38,14 +38,18 @@ std::int64_t spin_ns(const Training&, int ranks_on_this_host, int cores);
 class RankRun {
  public:
   using MakeCommunicator = std::function<std::unique_ptr<Communicator>(Device&)>;
-  RankRun(const Job&, World&, const MakeCommunicator&, std::int64_t spin_ns, RankReport&);
+  // place: of this rank among those on its host.
+  RankRun(const Job&, World&, int place, const MakeCommunicator&, std::int64_t spin_ns,
+          RankReport&);
   // Whatever goes wrong is said to the world; returns with the queues ended and all memory still
   // there.
   void run();
 
  private:
   static std::string where(int step);
-  CpuOptions device_options(std::int64_t spin_ns);
+  std::unique_ptr<Device> device(std::int64_t spin_ns);
+  std::unique_ptr<Communicator> communicator(const MakeCommunicator&);
+  std::int64_t gpu_used() const;  // bytes, whoever holds them
   void make();
   void train();
   void step(int number);
@@ -61,8 +65,9 @@ class RankRun {
   const Options& options_;
   RankReport& report_;
   World& world_;
+  int place_;
   OpTimer op_times_;
-  CpuDevice device_;
+  std::unique_ptr<Device> device_;
   std::unique_ptr<Communicator> comm_;
   Rank given_;
   Layout layout_;

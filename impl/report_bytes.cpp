@@ -129,6 +129,7 @@ void each_field(Report& r, F& field) {
   field(r.host);
   field(r.resident_before_bytes);
   field(r.resident_peak_bytes);
+  field(r.gpu);
 }
 
 }  // namespace

@@ -6,8 +6,11 @@
 #include <mutex>
 #include <thread>
 
+#include "impl/comm/gpu_thread.hpp"
+#include "impl/comm/nccl.hpp"
 #include "impl/comm/ring.hpp"
 #include "impl/comm/thread_ranks.hpp"
+#include "impl/devices.hpp"
 #include "impl/dry_run.hpp"
 #include "impl/inject.hpp"
 #include "impl/models/registry.hpp"
@@ -48,16 +51,21 @@ void ended(SharedRun& shared, int ranks) {
   shared.ended.notify_all();
 }
 
+std::unique_ptr<Communicator> communicator_of_threads(Device& d, ThreadWorld& w,
+                                                      const Training& t) {
+  if (t.options.collectives == Collectives::nccl) return nccl::communicator(d, w, t.comm_timeout_s);
+  if (t.device == DeviceKind::cuda) return std::make_unique<GpuThreadCommunicator>(d, w);
+  return thread_communicator(d, w, t.options.collectives, t.options.all_reduce, t.link);
+}
+
 void run_rank(const std::shared_ptr<SharedRun>& shared, int rank) {
   try {
     const auto at = static_cast<std::size_t>(rank);
     const Training& t = shared->job.training;
     auto& world = shared->worlds[at] = std::make_unique<ThreadWorld>(shared->hub, rank);
-    const auto communicator = [&](Device& d) {
-      return thread_communicator(d, *world, t.options.collectives, t.options.all_reduce, t.link);
-    };
+    const auto communicator = [&](Device& d) { return communicator_of_threads(d, *world, t); };
     auto& run = shared->runs[at] = std::make_unique<RankRun>(
-        shared->job, *world, communicator, shared->hub.spin_ns(), shared->reports[at]);
+        shared->job, *world, rank, communicator, shared->hub.spin_ns(), shared->reports[at]);
     run->run();
   } catch (const std::exception& e) {
     shared->hub.fail({rank, std::string("set-up: ") + e.what()});
@@ -95,8 +103,7 @@ bool wait_for_all(SharedRun& shared) {
 Claim claim_of(const StrategyEntry& e, const Layout& l, const Architecture& a, const Training& t) {
   Claim c = e.claim(l, t.options);
   if (t.options.collectives == Collectives::ring) RingCommunicator::claim(c, l.ranks());
-  Model::claim(c, a, t.options,
-               [&t](const Op& op) { return cpu::scratch_bytes(op, t.threads_per_rank); });
+  Model::claim(c, a, t.options, [&t](const Op& op) { return scratch_bytes(t, op); });
   return c;
 }
 
@@ -152,10 +159,11 @@ TrainingReport report_of(const Job& job, std::vector<RankReport> ranks) {
 }
 
 // What the user got wrong is not a rank's failure.
-void check_input(const Training& t) {
+void check_input(const Training& t, int ranks_here) {
   require(!t.time_ops || !t.overlap, "ops are timed where one queue runs them");
   for (int r = 0; r < t.ranks; ++r) injection(t.inject, r);
   cpu::instruction_set();
+  check_device(t, ranks_here);
   if (!t.interface.empty()) sent_by(t.interface);
 }
 
@@ -163,7 +171,9 @@ void check_input(const Training& t) {
 
 TrainingReport train(const Training& t) {
   const std::uint64_t before = process_status_bytes("VmRSS");
-  check_input(t);
+  check_input(t, t.ranks);
+  if (t.device == DeviceKind::cuda && t.options.collectives == Collectives::memory)
+    cuda::let_read_each_other(std::min(t.ranks, static_cast<int>(cuda::gpus().size())));
   const auto shared = std::make_shared<SharedRun>(t);
   std::vector<std::thread> threads = start(shared);
   const bool all_ended = wait_for_all(*shared);
@@ -179,16 +189,29 @@ TrainingReport train(const Training& t) {
   return report_of(shared->job, std::move(reports));
 }
 
+namespace {
+
+// Of this rank among those on its host.
+int place_in(mpi::Group& group) {
+  const std::vector<std::string> hosts = group.gather(host_name());
+  const auto me = hosts.begin() + group.rank();
+  return static_cast<int>(std::count(hosts.begin(), me, *me));
+}
+
+}  // namespace
+
 TrainingReport train(const Training& t, mpi::Group& group) {
   RankReport mine;
   mine.resident_before_bytes = process_status_bytes("VmRSS");
-  check_input(t);
+  check_input(t, group.ranks_on_this_host());
   require(group.size() == t.ranks, "the group has another number of ranks than the training");
   const Job job(t);
   const std::int64_t spin = spin_ns(t, group.ranks_on_this_host(), group.cores_on_this_host());
   RankRun run(
-      job, group,
+      job, group, place_in(group),
       [&](Device& d) {
+        if (t.options.collectives == Collectives::nccl)
+          return nccl::communicator(d, group, t.comm_timeout_s);
         return group.communicator(d, t.options.collectives, t.link, t.comm_timeout_s, spin > 0);
       },
       spin, mine);

@@ -18,6 +18,9 @@
 
 namespace shardmark {
 
+// What computes.
+enum class DeviceKind : std::uint8_t { cpu, cuda };
+
 struct Training {
   std::string model;     // a preset or a free form: models/registry.hpp
   std::string strategy;  // a name of strategies()
@@ -26,6 +29,8 @@ struct Training {
   std::size_t sequence = 256;  // tokens a sequence
   int warmup = 2, steps = 10;  // warm-up steps come first and are not measured
   std::uint64_t seed = 1;
+  DeviceKind device = DeviceKind::cpu;
+  bool tf32 = false;    // GPUs: products of f32 may round their operands
   bool overlap = true;  // communication on a queue of its own
   int threads_per_rank = 1;
   double comm_timeout_s = 60;  // a wait longer than this fails the cell
@@ -53,6 +58,15 @@ struct OpTime {
   std::string kind;              // kind_of(): impl/cluster.hpp
   double flops = 0, bytes = 0;   // of one; bytes as traffic_bytes() counts them
   std::vector<std::int64_t> ns;  // of each
+};
+
+// Of the GPU that a rank computed on; other processes may hold some of it, too.
+struct GpuUse {
+  int gpu = -1;                         // none
+  std::uint64_t reserved_bytes = 0;     // that this rank's arena has asked the driver for
+  std::int64_t used_before_bytes = 0;   // when all ranks had their devices: contexts, others
+  std::int64_t communicator_bytes = 0;  // that were used more once there was one
+  std::int64_t driver_bytes = 0;        // and more behind the steps, by all ranks on this GPU
 };
 
 struct RankReport {
@@ -95,6 +109,7 @@ struct RankReport {
   std::vector<OpTime> ops;                 // where time_ops; transfers are not among them
   // Of the process that the rank is, or of the process of all ranks: then rank 0 has it.
   std::uint64_t resident_before_bytes = 0, resident_peak_bytes = 0;
+  GpuUse gpu;
 };
 
 struct Claims {                            // what the formulas say, per rank

@@ -36,6 +36,20 @@ struct Add {
   Access access() const { return {{from}, {to}}; }
 };
 
+// The sum over ranks, in their order: to = (from[0] + from[1] + ...) * factor, in f32 and rounded
+// once; `to` may be one of them. Bit for bit the same on every device, wherever an element stands.
+struct SumRanks {
+  std::array<ConstView, 8> from;  // empty ones at the end: fewer ranks
+  View to;
+  double factor = 1;
+  std::size_t ranks() const {
+    std::size_t n = 0;
+    while (n < from.size() && from[n]) ++n;
+    return n;
+  }
+  Access access() const { return {from, {to}}; }
+};
+
 // How a parameter starts. bell: mean 0, standard deviation `scale`, the sum of four 16-bit uniforms
 // (Irwin-Hall), exact in integers up to the last multiplication and so the same on every device.
 struct Init {

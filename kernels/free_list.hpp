@@ -28,6 +28,12 @@ class FreeList {
     for (const auto& [bytes, list] : entries_)
       for (const Entry& e : list) f(e.address, bytes);
   }
+  // f(address, bytes) of each, which are then no longer here.
+  template <class F>
+  void clear(F&& f) {
+    each(f);
+    entries_.clear();
+  }
 
  private:
   std::map<std::size_t, std::deque<Entry>> entries_;

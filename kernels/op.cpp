@@ -25,6 +25,7 @@ struct Flops {
 constexpr std::string_view names[] = {"clear",
                                       "cast",
                                       "add",
+                                      "sum_ranks",
                                       "fill",
                                       "sum_squares",
                                       "clip_control",

@@ -28,10 +28,10 @@ struct Transfer {
 };
 
 using Op =
-    std::variant<Clear, Cast, Add, Fill, SumSquares, ClipControl, AdamW, Matmul, ColumnSum, Embed,
-                 EmbedBackward, OneHot, LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward,
-                 RotaryTable, Rotary, Gelu, GeluBackward, Swiglu, SwigluBackward, Attention,
-                 AttentionBackward, CrossEntropy, CrossEntropyBackward, Transfer>;
+    std::variant<Clear, Cast, Add, SumRanks, Fill, SumSquares, ClipControl, AdamW, Matmul,
+                 ColumnSum, Embed, EmbedBackward, OneHot, LayerNorm, LayerNormBackward, RmsNorm,
+                 RmsNormBackward, RotaryTable, Rotary, Gelu, GeluBackward, Swiglu, SwigluBackward,
+                 Attention, AttentionBackward, CrossEntropy, CrossEntropyBackward, Transfer>;
 
 // Floating-point operations, multiply and add counted apart; only matrix products count (causal
 // attention half).

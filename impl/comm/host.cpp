@@ -11,6 +11,13 @@ namespace {
 constexpr std::int64_t lately_ns = 5'000'000'000;
 }
 
+void Activity::enter(Verb verb_now, int label_now, int of_step) {
+  verb_step = of_step;
+  verb = static_cast<int>(verb_now);
+  label = label_now;
+  ++calls;
+}
+
 void Activity::stop_waiting() {
   const std::int64_t waited = waited_ns.exchange(0);
   if (waited == 0) return;
@@ -58,13 +65,9 @@ std::int64_t Wait::rest_until(std::int64_t patience_ns) {
 
 std::function<void()> HostCommunicator::doing(Verb verb, int label, std::function<void()> body) {
   return [this, verb, label, step = world_.activity().step.load(), body = std::move(body)] {
-    Activity& mine = world_.activity();
-    mine.verb_step = step;
-    mine.verb = static_cast<int>(verb);
-    mine.label = label;
-    ++mine.calls;
+    world_.activity().enter(verb, label, step);
     body();
-    mine.verb = -1;
+    world_.activity().leave();
   };
 }
 

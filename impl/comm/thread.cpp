@@ -57,26 +57,36 @@ std::vector<std::string> ThreadWorld::gather(const std::string& mine) {
   return all;
 }
 
-void ThreadCommunicator::meet() {
-  const auto& mine = hub_.slots_[static_cast<std::size_t>(rank())];
-  hub_.meet(hub_.transfers_, world(), ++round_, name(mine.verb));
-}
-
-void ThreadCommunicator::enter(Verb verb, ConstView v) {
-  auto& mine = hub_.slots_[static_cast<std::size_t>(rank())];
+void ThreadHub::publish(int rank, Verb verb, ConstView v) {
+  Slot& mine = slot(rank);
   mine.address = v.address();
   mine.bytes = v.bytes();
   mine.verb = verb;
+}
+
+void ThreadHub::check_same(int rank) const {
+  const Slot& mine = slots_[static_cast<std::size_t>(rank)];
+  for (const Slot& other : slots_)
+    if (other.verb != mine.verb || other.bytes != mine.bytes)
+      throw Error(
+          fmt::format("ranks disagree on what to do: one is in {} of {} bytes, another in {} of {}",
+                      name(mine.verb), mine.bytes, name(other.verb), other.bytes));
+}
+
+void ThreadHub::meet_for_transfer(World& world, std::uint64_t round) {
+  meet(transfers_, world, round, name(slot(world.rank()).verb));
+}
+
+void ThreadCommunicator::meet() { hub_.meet_for_transfer(world(), ++round_); }
+
+void ThreadCommunicator::enter(Verb verb, ConstView v) {
+  hub_.publish(rank(), verb, v);
   meet();
-  for (const auto& slot : hub_.slots_)
-    require(slot.verb == verb && slot.bytes == mine.bytes,
-            "ranks disagree on what to do: one is in " + std::string(name(verb)) + " of " +
-                std::to_string(mine.bytes) + " bytes, another in " + std::string(name(slot.verb)) +
-                " of " + std::to_string(slot.bytes));
+  hub_.check_same(rank());
 }
 
 ConstView ThreadCommunicator::theirs(int rank, Range r, DType t) const {
-  const auto& slot = hub_.slots_[static_cast<std::size_t>(rank)];
+  const auto& slot = hub_.slot(rank);
   return ConstView(slot.address, slot.bytes / size_of(t), t, Space::host).slice(r);
 }
 

@@ -8,6 +8,7 @@
 #include "impl/comm/host.hpp"
 #include "impl/comm/thread_transport.hpp"
 #include "kernels/cpu/signal.hpp"
+#include "kernels/cuda/device.hpp"
 
 namespace shardmark {
 
@@ -26,22 +27,29 @@ class ThreadHub {
   void check() const;
   std::optional<Failure> failure() const;
 
- private:
-  friend class ThreadWorld;
-  friend class ThreadCommunicator;
-
   // What a rank is doing, for its peers to read between two barriers, and for the message when one
   // does not come.
   struct alignas(128) Slot {
     std::uintptr_t address = 0;
     std::size_t bytes = 0;
     Verb verb = Verb::barrier;
+    cuda::Mark marks[2];  // of GPUs' streams, in turn
     std::atomic<std::uint64_t> moved{
         0};  // bytes that peers took from this rank, or it wrote to them
     Activity activity;
     std::string bytes_to_gather;
   };
-  // All ranks meet; the last one to arrive opens it.
+  Slot& slot(int rank) { return slots_[static_cast<std::size_t>(rank)]; }
+  // Where this rank's array is, for a verb that begins with a meeting.
+  void publish(int rank, Verb, ConstView);
+  // Behind that meeting: throws Error where another rank is in another verb, or has another size.
+  void check_same(int rank) const;
+  // All ranks meet; round: of this rank's meetings, from 1.
+  void meet_for_transfer(World&, std::uint64_t round);
+
+ private:
+  friend class ThreadWorld;
+  // The last one to arrive opens it.
   struct Meeting {
     std::atomic<std::uint64_t> arrivals{0};
     cpu::Signal rounds;
@@ -68,7 +76,7 @@ class ThreadWorld final : public World {
   std::vector<std::string> gather(const std::string& mine) override;
   void fail(Failure f) noexcept override { hub_.fail(std::move(f)); }
   void check() const override { hub_.check(); }
-  Activity& activity() override { return hub_.slots_[static_cast<std::size_t>(rank_)].activity; }
+  Activity& activity() override { return hub_.slot(rank_).activity; }
   std::string last_words() const override { return hub_.last_words(); }
   ThreadHub& hub() const { return hub_; }
 
@@ -82,9 +90,7 @@ class ThreadCommunicator final : public HostCommunicator {
  public:
   ThreadCommunicator(Device& d, ThreadWorld& w, Options::AllReduce algorithm)
       : HostCommunicator(d, w, Collectives::memory), hub_(w.hub()), algorithm_(algorithm) {}
-  std::uint64_t moved_bytes() const override {
-    return hub_.slots_[static_cast<std::size_t>(rank())].moved;
-  }
+  std::uint64_t moved_bytes() const override { return hub_.slot(rank()).moved; }
   std::string_view moved_witness() const override {
     return "bytes that peers took from this rank's memory";
   }
@@ -97,9 +103,7 @@ class ThreadCommunicator final : public HostCommunicator {
   void enter(Verb, ConstView);  // publishes the view and waits for everybody
   void meet();
   ConstView theirs(int rank, Range, DType) const;
-  void moved(int from, std::size_t bytes) {
-    hub_.slots_[static_cast<std::size_t>(from)].moved += bytes;
-  }
+  void moved(int from, std::size_t bytes) { hub_.slot(from).moved += bytes; }
   void reduce_part(View to, Range, Reduce::Op);
   void gather_parts(View whole, const std::function<Range(int)>& in_theirs,
                     const std::function<Range(int)>& in_whole);

@@ -28,6 +28,9 @@ struct Activity {
   std::atomic<int> verb{-1}, label{0}, verb_step{-1};  // of a collective; verb -1: in none
   std::atomic<std::uint64_t> calls{0};                 // collectives entered
   std::atomic<std::int64_t> waited_ns{0};              // for peers, without any progress, just now
+  // In a collective, asked for at this step, until leave().
+  void enter(Verb verb_now, int label_now, int of_step);
+  void leave() { verb = -1; }
   void stop_waiting();
   // The longest wait of the last seconds: a peer that was stopped and goes on ends the waits of the
   // others just before they are asked.

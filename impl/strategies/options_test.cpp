@@ -92,7 +92,7 @@ Training training_of(const std::string& strategy, const Row& row) {
   t.ranks = row[ranks] ? 3 : 2;
   t.overlap = row[overlap] == 1;
   t.batch = 2, t.sequence = 6, t.warmup = 1, t.steps = 2, t.comm_timeout_s = 20;
-  t.corpus = some_text();
+  t.corpus = some_text(), t.device = test_device;
   Options& o = t.options;
   o.precision = precision_in(types[row[precision]].first, types[row[precision]].second);
   o.accumulate = row[accumulate] ? 4 : 1;

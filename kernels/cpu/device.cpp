@@ -46,7 +46,7 @@ CpuDevice::CpuDevice(CpuOptions o) {
 // away.
 CpuDevice::~CpuDevice() { stop(); }
 
-void CpuDevice::stop() {
+void CpuDevice::stop() noexcept {
   compute_->stop();
   if (comm_) comm_->stop();
 }
@@ -59,6 +59,21 @@ void CpuDevice::drain() {
 
 std::size_t CpuDevice::scratch_bytes(const Op& op) const {
   return cpu::scratch_bytes(op, context_.threads);
+}
+
+void CpuDevice::do_fetch(ConstView from, void* to) {
+  drain();
+  std::memcpy(to, reinterpret_cast<const void*>(from.address()), from.bytes());
+}
+
+std::vector<float> CpuDevice::fetch_f32(ConstView from) {
+  drain();
+  std::vector<float> to(from.size());
+  if (from)
+    cpu::run(Cast{from, View(reinterpret_cast<std::uintptr_t>(to.data()), to.size(), DType::f32,
+                             Space::host)},
+             context_.threads);
+  return to;
 }
 
 }  // namespace shardmark

@@ -40,11 +40,14 @@ class CpuDevice final : public Device {
   Arena& memory() override { return arena_; }
   void begin_step(int step) override { context_.step = step; }
   void drain() override;
-  void stop();  // finishes what is enqueued and ends the queues' threads; frees nothing
+  void stop() noexcept override;
   const Timeline& timeline() const override { return context_.timeline; }
   std::size_t scratch_bytes(const Op&) const override;
+  std::vector<float> fetch_f32(ConstView) override;
 
  private:
+  void do_fetch(ConstView from, void* to) override;
+
   CpuQueueContext context_;
   CpuArena arena_;
   std::unique_ptr<CpuQueue> compute_, comm_;

@@ -1,5 +1,5 @@
 // How is a product shared among threads where our own tiles compute it? By rows of c.
-#include "checks.hpp"
+#include "kernels/operands.hpp"
 #include "parallel.hpp"
 #include "run.hpp"
 #include "table.hpp"
@@ -7,7 +7,7 @@
 namespace shardmark::cpu {
 
 void multiply_by_tiles(const Matmul& o, int threads) {
-  with_type(Operands("matmul"), "a", o.a, [&]<class T>() {
+  with_type(Operands("matmul", Space::host), "a", o.a, [&]<class T>() {
     const auto optional = [](ConstView v) { return v ? v.host<T>().data() : nullptr; };
     const Product<T> all{.a = o.a.host<T>().data(),
                          .b = o.b.host<T>().data(),

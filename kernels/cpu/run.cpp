@@ -2,7 +2,7 @@
 // in use.
 #include "run.hpp"
 
-#include "checks.hpp"
+#include "kernels/operands.hpp"
 #include "math.hpp"
 
 namespace shardmark::cpu {
@@ -28,7 +28,7 @@ void run_op(const Transfer&, int) {
 }
 
 void run_op(const Matmul& o, int threads) {
-  const Operands is("matmul");
+  const Operands is("matmul", Space::host);
   is.not_zero("m", o.m);
   is.not_zero("n", o.n);
   is.not_zero("k", o.k);

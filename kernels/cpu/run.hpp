@@ -8,6 +8,7 @@ namespace shardmark::cpu {
 void run_op(const Clear&, int threads);
 void run_op(const Cast&, int threads);
 void run_op(const Add&, int threads);
+void run_op(const SumRanks&, int threads);
 void run_op(const Fill&, int threads);
 void run_op(const SumSquares&, int threads);
 void run_op(const ClipControl&, int threads);

@@ -1,6 +1,6 @@
 // How is attention checked and shared among threads? Head by head; backward, the query heads that
 // look at one key and value head together, because their gradients meet there.
-#include "checks.hpp"
+#include "kernels/operands.hpp"
 #include "parallel.hpp"
 #include "run.hpp"
 #include "table.hpp"
@@ -119,13 +119,13 @@ std::size_t scratch_of(const AttentionBackward& o, int threads) {
 }
 
 void run_op(const Attention& o, int threads) {
-  const Operands is("attention");
+  const Operands is("attention", Space::host);
   const Heads of = heads_of(is, o);
   with_type(is, "qkv", o.qkv, [&]<class T>() { forward<T>(is, of, o, threads); });
 }
 
 void run_op(const AttentionBackward& o, int threads) {
-  const Operands is("attention_backward");
+  const Operands is("attention_backward", Space::host);
   const Heads of = heads_of(is, o);
   with_type(is, "qkv", o.qkv, [&]<class T>() { backward<T>(is, of, o, threads); });
 }

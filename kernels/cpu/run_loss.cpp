@@ -1,5 +1,5 @@
 // How is the loss checked and shared among threads? Row by row.
-#include "checks.hpp"
+#include "kernels/operands.hpp"
 #include "parallel.hpp"
 #include "run.hpp"
 #include "table.hpp"
@@ -23,7 +23,7 @@ const std::int32_t* targets_in(const Operands& is, ConstView v, std::size_t rows
 }  // namespace
 
 void run_op(const CrossEntropy& o, int threads) {
-  const Operands is("cross_entropy");
+  const Operands is("cross_entropy", Space::host);
   const std::size_t classes = o.classes, rows = is.rows("logits", o.logits, classes);
   with_type(is, "logits", o.logits, [&]<class T>() {
     const T* logits = is.in<T>("logits", o.logits, rows * classes);
@@ -40,7 +40,7 @@ void run_op(const CrossEntropy& o, int threads) {
 }
 
 void run_op(const CrossEntropyBackward& o, int threads) {
-  const Operands is("cross_entropy_backward");
+  const Operands is("cross_entropy_backward", Space::host);
   const std::size_t classes = o.classes, rows = is.rows("logits", o.logits, classes);
   const std::int32_t* targets = targets_in(is, o.targets, rows, classes);
   const float* lse = is.in<float>("lse", o.lse, rows);

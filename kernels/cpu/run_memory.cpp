@@ -1,11 +1,10 @@
 // What can be done to any array of elements? Clear, convert, add, fill, square, reduce, copy, and
 // the optimizer's pass.
 #include <array>
-#include <cmath>
 #include <cstring>
-#include <utility>
 
-#include "checks.hpp"
+#include "kernels/elements.hpp"
+#include "kernels/operands.hpp"
 #include "math.hpp"
 #include "parallel.hpp"
 #include "run.hpp"
@@ -23,14 +22,6 @@ constexpr std::size_t streams_from = std::size_t{1} << 20;  // bytes
 
 std::string pair_of(ConstView a, ConstView b) {
   return std::string(name(a.dtype())) + " to " + std::string(name(b.dtype()));
-}
-
-void same_size(const Operands& is, ConstView from, ConstView to) {
-  is.need(from && to && from.size() == to.size(),
-          "from has " + std::to_string(from.size()) + " elements and to has " +
-              std::to_string(to.size()) + ", but both must have the same number, at least 1");
-  is.need(from.space() == Space::host && to.space() == Space::host,
-          "both operands must be in host memory");
 }
 
 template <class From, class To>
@@ -52,17 +43,19 @@ void copy_bytes(const std::uint8_t* from, std::uint8_t* to, std::size_t bytes) {
 }  // namespace
 
 void run_op(const Clear& o, int threads) {
-  const Operands is("clear");
-  is.need(static_cast<bool>(o.to) && o.to.space() == Space::host,
-          "to is empty or not in host memory, but it must be there");
+  const Operands is("clear", Space::host);
+  is.need(static_cast<bool>(o.to), "to is empty, but it must have at least 1 element");
+  is.here("to", o.to);
   auto* to = reinterpret_cast<std::uint8_t*>(o.to.address());
   parallel_for(threads, o.to.bytes(), grain,
                [&](std::size_t b, std::size_t e) { std::memset(to + b, 0, e - b); });
 }
 
 void run_op(const Cast& o, int threads) {
-  const Operands is("cast");
-  same_size(is, o.from, o.to);
+  const Operands is("cast", Space::host);
+  is.same_size(o.from, o.to);
+  is.here("from", o.from);
+  is.here("to", o.to);
   if (o.from.dtype() == o.to.dtype()) {
     const auto* from = reinterpret_cast<const std::uint8_t*>(o.from.address());
     auto* to = reinterpret_cast<std::uint8_t*>(o.to.address());
@@ -85,8 +78,10 @@ void run_op(const Cast& o, int threads) {
 }
 
 void run_op(const Add& o, int threads) {
-  const Operands is("add");
-  same_size(is, o.from, o.to);
+  const Operands is("add", Space::host);
+  is.same_size(o.from, o.to);
+  is.here("from", o.from);
+  is.here("to", o.to);
   const DType from = o.from.dtype(), to = o.to.dtype();
   if (from == DType::f64 && to == DType::f64) return each(o.from, o.to, table().add_f64, threads);
   is.need(
@@ -104,8 +99,12 @@ void run_op(const Add& o, int threads) {
   }
 }
 
+void run_op(const SumRanks& o, int) {
+  reduce_ranks(std::span(o.from.data(), o.ranks()), o.to, o.factor);
+}
+
 void run_op(const SumSquares& o, int threads) {
-  const Operands is("sum_squares");
+  const Operands is("sum_squares", Space::host);
   with_type(is, "x", o.x, [&]<class T>() {
     const T* x = is.in<T>("x", o.x, o.x.size());
     const std::size_t parts = std::max<std::size_t>(o.total.size(), 1);
@@ -129,17 +128,14 @@ AdamStep resolved(const Operands& is, const AdamW& o, const float* control) {
   const double step = static_cast<double>(slot(ControlSlot::step));
   is.need(step >= 1, "the step count is " + std::to_string(step) +
                          ", but the first step is 1: clip control comes before");
-  const auto correction = [&](float beta) {
-    return static_cast<float>(1.0 / (1.0 - std::pow(static_cast<double>(beta), step)));
-  };
   return {slot(ControlSlot::coefficient),
           o.with.lr,
           o.with.beta1,
           o.with.beta2,
           o.with.epsilon,
           o.with.decay,
-          correction(o.with.beta1),
-          correction(o.with.beta2)};
+          bias_correction(o.with.beta1, slot(ControlSlot::step)),
+          bias_correction(o.with.beta2, slot(ControlSlot::step))};
 }
 
 // What is updated: the master, or an f32 weight itself.
@@ -157,7 +153,7 @@ float* updated(const Operands& is, const AdamW& o, T* weight) {
 }  // namespace
 
 void run_op(const AdamW& o, int threads) {
-  const Operands is("adamw");
+  const Operands is("adamw", Space::host);
   const std::size_t n = o.weight.size();
   with_type(is, "weight", o.weight, [&]<class T>() {
     T* w = is.out<T>("weight", o.weight, n);
@@ -174,61 +170,16 @@ void run_op(const AdamW& o, int threads) {
   });
 }
 
-namespace {
-
-constexpr float most_scale = 4294967296.0f;  // 2^32: far above where anything in f16 overflows
-
-float& slot_of(float* control, ControlSlot s) { return control[static_cast<int>(s)]; }
-
-// A power of two changes nothing but exponents, so that the scale itself costs no accuracy.
-void change_scale(float* control, const std::optional<LossScaling>& with, bool overflowed) {
-  float &scale = slot_of(control, ControlSlot::loss_scale),
-        &good = slot_of(control, ControlSlot::good_steps);
-  if (!with) return;
-  good = overflowed ? 0 : good + 1;
-  if (overflowed) {
-    scale = std::max(with->floor, scale / 2);
-  } else if (good >= static_cast<float>(with->window)) {
-    scale = std::min(scale * 2, most_scale);
-    good = 0;
-  }
-}
-
-}  // namespace
-
 void run_op(const ClipControl& o, int) {
-  const Operands is("clip_control");
-  float* control = is.out<float>("control", o.control, control_slots);
-  double* squares = is.maybe_out<double>("squares", o.squares, o.squares.size());
-  is.need(o.clip >= 0,
-          "clip is " + std::to_string(o.clip) + ", but it must be positive, or 0 not to clip");
-  const double scale = static_cast<double>(slot_of(control, ControlSlot::loss_scale));
+  const Operands is("clip_control", Space::host);
+  const Clipping clipping = clipping_of(is, o);
+  const float scale = clipping.slot(ControlSlot::loss_scale);
   is.need(scale > 0, "the loss scale is " + std::to_string(scale) + ", but it must be positive");
-  double coefficient = 1;
-  bool finite = true;
-  if (squares) {
-    double sum = 0;
-    for (std::size_t i = 0; i < o.squares.size(); ++i) sum += std::exchange(squares[i], 0.0);
-    const double norm = std::sqrt(sum) / scale;
-    finite = std::isfinite(norm);
-    if (finite && o.clip > 0) coefficient = std::min(1.0, o.clip / (norm + 1e-6));
-    if (o.history) {
-      is.need(3 * o.at + 2 < o.history.size(),
-              "entry " + std::to_string(o.at) + " lies behind the end of history");
-      double* history = o.history.host<double>().data() + 3 * o.at;
-      history[0] = norm;
-      history[1] = norm * static_cast<double>(static_cast<float>(coefficient));
-      history[2] = scale;
-    }
-  }
-  slot_of(control, ControlSlot::coefficient) = static_cast<float>(coefficient / scale);
-  slot_of(control, ControlSlot::skip) = finite ? 0 : 1;
-  if (finite) slot_of(control, ControlSlot::step) += 1;
-  change_scale(control, o.scaling, !finite);
+  clipping.run();
 }
 
 void reduce_ranks(std::span<const ConstView> sources, View to, double factor) {
-  const Operands is("reduce_ranks");
+  const Operands is("reduce_ranks", Space::host);
   constexpr std::size_t most = 1024;
   is.need(!sources.empty() && sources.size() <= most,
           "there are " + std::to_string(sources.size()) + " sources, but there must be 1 to " +
@@ -254,12 +205,12 @@ void reduce_ranks(std::span<const ConstView> sources, View to, double factor) {
 }
 
 void stream_copy(ConstView from, View to) {
-  const Operands is("stream_copy");
+  const Operands is("stream_copy", Space::host);
   is.need(from.size() == to.size() && from.dtype() == to.dtype(),
           "source and destination have different elements, but they must be alike");
   if (!to || from.address() == to.address()) return;
-  is.need(from.space() == Space::host && to.space() == Space::host,
-          "both operands must be in host memory");
+  is.here("from", from);
+  is.here("to", to);
   copy_bytes(reinterpret_cast<const std::uint8_t*>(from.address()),
              reinterpret_cast<std::uint8_t*>(to.address()), to.bytes());
 }

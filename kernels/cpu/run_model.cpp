@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "checks.hpp"
+#include "kernels/operands.hpp"
 #include "parallel.hpp"
 #include "run.hpp"
 #include "table.hpp"
@@ -62,7 +62,7 @@ void add_groups(const T* grad, const Grouped& of, T* to, std::size_t width, int 
 }  // namespace
 
 void run_op(const ColumnSum& o, int threads) {
-  const Operands is("column_sum");
+  const Operands is("column_sum", Space::host);
   const std::size_t columns = o.total.size(), rows = is.rows("x", o.x, columns);
   with_type(is, "x", o.x, [&]<class T>() {
     const T* x = is.in<T>("x", o.x, rows * columns);
@@ -74,7 +74,7 @@ void run_op(const ColumnSum& o, int threads) {
 }
 
 void run_op(const Embed& o, int threads) {
-  const Operands is("embed");
+  const Operands is("embed", Space::host);
   const std::size_t w = o.width, rows = is.rows("out", o.out, w),
                     vocabulary = is.rows("table", o.table, w);
   if (o.positions) is.not_zero("sequence", o.sequence);
@@ -100,7 +100,7 @@ std::size_t scratch_of(const EmbedBackward& o, int) {
 }
 
 void run_op(const EmbedBackward& o, int threads) {
-  const Operands is("embed_backward");
+  const Operands is("embed_backward", Space::host);
   const std::size_t w = o.width, rows = is.rows("grad", o.grad, w);
   is.scratch(o.scratch, scratch_of(o, threads));
   auto* const numbers = reinterpret_cast<std::uint32_t*>(o.scratch.address());
@@ -123,7 +123,7 @@ void run_op(const EmbedBackward& o, int threads) {
 }
 
 void run_op(const OneHot& o, int threads) {
-  const Operands is("one_hot");
+  const Operands is("one_hot", Space::host);
   const std::size_t w = o.width, rows = is.rows("out", o.out, w);
   is.not_zero("sequence", o.sequence);
   const std::int32_t* tokens = tokens_in(is, "tokens", o.tokens, rows, 256);
@@ -136,7 +136,7 @@ void run_op(const OneHot& o, int threads) {
 }
 
 void run_op(const Gelu& o, int threads) {
-  const Operands is("gelu");
+  const Operands is("gelu", Space::host);
   with_type(is, "x", o.x, [&]<class T>() {
     const T* x = is.in<T>("x", o.x, o.x.size());
     T* out = is.out<T>("out", o.out, o.x.size());
@@ -147,7 +147,7 @@ void run_op(const Gelu& o, int threads) {
 }
 
 void run_op(const GeluBackward& o, int threads) {
-  const Operands is("gelu_backward");
+  const Operands is("gelu_backward", Space::host);
   const std::size_t columns = o.columns, rows = is.rows("x", o.x, columns);
   with_type(is, "x", o.x, [&]<class T>() {
     const T* x = is.in<T>("x", o.x, rows * columns);
@@ -160,7 +160,7 @@ void run_op(const GeluBackward& o, int threads) {
 }
 
 void run_op(const Swiglu& o, int threads) {
-  const Operands is("swiglu");
+  const Operands is("swiglu", Space::host);
   const std::size_t n = o.columns, rows = is.rows("out", o.out, n);
   with_type(is, "x", o.x, [&]<class T>() {
     const T* x = is.in<T>("x", o.x, rows * 2 * n);
@@ -172,7 +172,7 @@ void run_op(const Swiglu& o, int threads) {
 }
 
 void run_op(const SwigluBackward& o, int threads) {
-  const Operands is("swiglu_backward");
+  const Operands is("swiglu_backward", Space::host);
   const std::size_t n = o.columns, rows = is.rows("grad", o.grad, n);
   with_type(is, "x", o.x, [&]<class T>() {
     const T* x = is.in<T>("x", o.x, rows * 2 * n);

@@ -2,7 +2,7 @@
 // added once.
 #include <cstring>
 
-#include "checks.hpp"
+#include "kernels/operands.hpp"
 #include "parallel.hpp"
 #include "run.hpp"
 #include "table.hpp"
@@ -95,7 +95,7 @@ std::size_t scratch_of(const RmsNormBackward& o, int threads) {
 }
 
 void run_op(const LayerNorm& o, int threads) {
-  const Operands is("layer_norm");
+  const Operands is("layer_norm", Space::host);
   const std::size_t w = o.width, rows = is.rows("x", o.x, w);
   with_type(is, "x", o.x, [&]<class T>() {
     forward<T>({.x = is.in<T>("x", o.x, rows * w),
@@ -111,7 +111,7 @@ void run_op(const LayerNorm& o, int threads) {
 }
 
 void run_op(const LayerNormBackward& o, int threads) {
-  const Operands is("layer_norm_backward");
+  const Operands is("layer_norm_backward", Space::host);
   const std::size_t rows = is.rows("x", o.x, o.width);
   with_type(is, "x", o.x, [&]<class T>() {
     NormRowsBackward<T> all = checked<T>(is, o, rows, with_mean);
@@ -131,7 +131,7 @@ void run_op(const LayerNormBackward& o, int threads) {
 }
 
 void run_op(const RmsNorm& o, int threads) {
-  const Operands is("rms_norm");
+  const Operands is("rms_norm", Space::host);
   const std::size_t w = o.width, rows = is.rows("x", o.x, w);
   with_type(is, "x", o.x, [&]<class T>() {
     forward<T>({.x = is.in<T>("x", o.x, rows * w),
@@ -147,7 +147,7 @@ void run_op(const RmsNorm& o, int threads) {
 }
 
 void run_op(const RmsNormBackward& o, int threads) {
-  const Operands is("rms_norm_backward");
+  const Operands is("rms_norm_backward", Space::host);
   const std::size_t rows = is.rows("x", o.x, o.width);
   with_type(is, "x", o.x, [&]<class T>() {
     const NormRowsBackward<T> all = checked<T>(is, o, rows, without_mean);

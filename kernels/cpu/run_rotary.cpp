@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "checks.hpp"
+#include "kernels/operands.hpp"
 #include "parallel.hpp"
 #include "run.hpp"
 #include "table.hpp"
@@ -49,7 +49,7 @@ void turn(const Operands& is, const Rotary& o, std::size_t rows, int threads) {
 }  // namespace
 
 void run_op(const RotaryTable& o, int) {
-  const Operands is("rotary_table");
+  const Operands is("rotary_table", Space::host);
   check_head(is, o.head_dim);
   is.need(o.theta > 0 && o.scaling.factor > 0, "theta and the scaling factor must be positive");
   is.need(o.scaling.original == 0 || o.scaling.low < o.scaling.high,
@@ -68,7 +68,7 @@ void run_op(const RotaryTable& o, int) {
 }
 
 void run_op(const Rotary& o, int threads) {
-  const Operands is("rotary");
+  const Operands is("rotary", Space::host);
   check_head(is, o.head_dim);
   is.not_zero("sequence", o.sequence);
   is.not_zero("heads", o.heads);

@@ -31,6 +31,7 @@ struct Options {
   bool record = true;          // keep the timeline
   bool tf32 = false;           // products of f32 operands may round them to 10 bits of fraction
   nvtx::Owner owner{};         // what profilers call the queues; two_queues is overlap
+  double timeout_s = 60;       // a wait in which no span ends for longer throws
   std::function<void()> poll;  // called while waiting; throws if another rank has failed
   std::function<void(const Interval&)> on_span;
 };
@@ -40,6 +41,17 @@ std::uint64_t free_bytes(int gpu);
 
 // Throws InputError where this GPU cannot be used, Error where CUDA fails.
 std::unique_ptr<Device> make_device(Options);
+
+// Where a queue of any GPU of this process stands; another queue may wait for it there, on the GPU.
+// An empty one is behind nothing.
+using Mark = std::shared_ptr<void>;
+Mark mark(Queue&);
+void wait_for(Queue&, const Mark&);
+// Ranks that are threads read each other's memory: Error naming two GPUs that cannot.
+void let_read_each_other(int gpus);
+
+// Bytes that this device has asked the driver for, and keeps.
+std::uint64_t reserved_bytes(Device&);
 
 // Memory that host and GPU address alike, for tests: given back by the last owner.
 std::shared_ptr<void> managed_bytes(std::size_t);

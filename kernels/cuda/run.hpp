@@ -1,7 +1,6 @@
 #pragma once
 // How does an op get onto a stream? It is checked, and its kernels are enqueued; nothing waits.
-#include <cuda_runtime_api.h>
-
+#include "kernels/cuda/runtime.hpp"
 #include "kernels/op.hpp"
 
 namespace shardmark::cuda {
@@ -14,12 +13,13 @@ struct Launch {
   Blas* blas = nullptr;
   int multiprocessors = 1;
   bool tf32 = false;
+  // Of the stream: what sums in two passes keep between them. No ledger counts it, as with all that
+  // a stream itself takes.
+  double* partials = nullptr;
+  static constexpr std::size_t most_partials = 4096;
 };
 
 void run(const Op&, const Launch&);
 std::size_t scratch_bytes(const Op&, const Launch&);
-
-// Throws Error with what CUDA says, and where.
-void check(cudaError_t, const char* what);
 
 }  // namespace shardmark::cuda

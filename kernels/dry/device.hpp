@@ -38,16 +38,21 @@ class DryDevice final : public Device {
   Arena& memory() override { return arena_; }
   void begin_step(int step) override { step_ = step; }
   void drain() override;  // both queues come after everything that was enqueued
+  void stop() noexcept override {}
   const Timeline& timeline() const override { return timeline_; }
   std::size_t scratch_bytes(const Op& op) const override {
     return options_.scratch_bytes ? options_.scratch_bytes(op) : 0;
   }
+
+  std::vector<float> fetch_f32(ConstView) override { throw Error(holds_nothing); }
 
   const std::vector<std::string>& violations() const {
     return violations_;
   }  // of the order; at most a hundred are kept
 
  private:
+  static constexpr const char* holds_nothing = "the dry device holds no numbers to be fetched";
+  void do_fetch(ConstView, void*) override { throw Error(holds_nothing); }
   struct Clock {
     std::uint64_t ticket[2] = {0, 0};
   };

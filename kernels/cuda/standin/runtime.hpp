@@ -7,7 +7,7 @@
 namespace shardmark::standin {
 
 // Runs it on the stream's thread, in order; at once where the stream is null (the default stream).
+// What it throws is the stream's error from then on.
 void enqueue(cudaStream_t, std::function<void()>);
-int gpu_of(cudaStream_t);
 
 }  // namespace shardmark::standin

@@ -1,8 +1,8 @@
 #pragma once
 // Which part of CUDA's runtime does shardmark call, where there is no CUDA? The same names, made by
 // threads of the processor: tests run the very sources that a GPU gets. Streams run late and out of
-// step on purpose. SHARDMARK_STANDIN=gpus=2,memory=64000000,late_us=200,error=no_device in the
-// environment says what machine is played; runtime.cpp reads it.
+// step on purpose. SHARDMARK_STANDIN in the environment says what machine is played:
+// ../machine.hpp.
 #include <cstddef>
 #include <cstdint>
 
@@ -14,7 +14,10 @@ enum cudaError_t {
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
   cudaErrorNoKernelImageForDevice = 209,
+  cudaErrorInvalidDeviceFunction = 98,
   cudaErrorNotReady = 600,
+  cudaErrorPeerAccessAlreadyEnabled = 704,
+  cudaErrorLaunchFailure = 719,
   cudaErrorUnknown = 999,
 };
 enum cudaMemcpyKind {
@@ -69,6 +72,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t);
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end);
 cudaError_t cudaDeviceCanAccessPeer(int*, int device, int peer);
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
+cudaError_t cudaLaunchHostFunc(cudaStream_t, void (*)(void*), void*);
 cudaError_t cudaProfilerStart();
 cudaError_t cudaProfilerStop();
 }

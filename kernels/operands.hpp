@@ -1,21 +1,28 @@
 #pragma once
-// Does a view hold what an op needs of it? Each helper returns the elements, or throws one sentence
-// that names the op, the operand, what it is and what it should be.
+// Does a view hold what an op needs of it, where the device can reach it? Each helper returns the
+// elements, or throws one sentence that names the op, the operand, what it is and what it should be.
 #include <string>
 
-#include "kernels/view.hpp"
+#include "elements.hpp"
+#include "view.hpp"
 
-namespace shardmark::cpu {
+namespace shardmark {
 
 class Operands {
  public:
-  explicit Operands(const char* op) : op_(op) {}
+  // space: where the device that computes has its memory.
+  Operands(const char* op, Space space) : op_(op), space_(space) {}
 
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(std::string(op_) + ": " + what);
   }
   void need(bool ok, const std::string& what) const {
     if (!ok) fail(what);
+  }
+  void same_size(ConstView from, ConstView to) const {
+    need(from && to && from.size() == to.size(),
+         "from has " + std::to_string(from.size()) + " elements and to has " +
+             std::to_string(to.size()) + ", but both must have the same number, at least 1");
   }
 
   // size elements of T.
@@ -59,21 +66,27 @@ class Operands {
     return v.size() / width;
   }
 
+  void here(const char* name, ConstView v) const {
+    if (v.space() == space_) return;
+    fail(std::string(name) + (space_ == Space::host
+                                  ? " is not in host memory, where the cpu device computes"
+                                  : " is not in device memory, where the GPU computes"));
+  }
   void check(const char* name, ConstView v, DType dtype, std::size_t size) const {
-    if (v.size() == size && v.dtype() == dtype && v.space() == Space::host && size > 0) return;
+    if (v.size() == size && v.dtype() == dtype && v.space() == space_ && size > 0) return;
     const std::string wanted =
         std::to_string(size) + " elements of " + std::string(shardmark::name(dtype));
     if (size == 0)
       fail(std::string(name) + " is asked for with 0 elements, but an op needs at least 1");
     if (!v) fail(std::string(name) + " is empty, but it must have " + wanted);
-    if (v.space() != Space::host)
-      fail(std::string(name) + " is not in host memory, where the cpu device computes");
+    here(name, v);
     fail(std::string(name) + " has " + std::to_string(v.size()) + " elements of " +
          std::string(shardmark::name(v.dtype())) + ", but it must have " + wanted);
   }
 
  private:
   const char* op_;
+  Space space_;
 };
 
 // The types that parameters, activations and gradients may have.
@@ -98,4 +111,23 @@ void with_type(const Operands& is, const char* name, ConstView v, F&& f) {
   }
 }
 
-}  // namespace shardmark::cpu
+// What ClipControl touches; without squares its norm is neither known nor written.
+inline Clipping clipping_of(const Operands& is, const ClipControl& o) {
+  is.need(o.clip >= 0,
+          "clip is " + std::to_string(o.clip) + ", but it must be positive, or 0 not to clip");
+  Clipping c{.squares = is.maybe_out<double>("squares", o.squares, o.squares.size()),
+             .size = o.squares.size(),
+             .control = is.out<float>("control", o.control, control_slots),
+             .history = nullptr,
+             .clip = o.clip,
+             .scaling = o.scaling.value_or(LossScaling{}),
+             .scales = o.scaling.has_value()};
+  if (o.history && o.squares) {
+    is.need(3 * o.at + 2 < o.history.size(),
+            "entry " + std::to_string(o.at) + " lies behind the end of history");
+    c.history = is.out<double>("history", o.history, o.history.size()) + 3 * o.at;
+  }
+  return c;
+}
+
+}  // namespace shardmark

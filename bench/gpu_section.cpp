@@ -1,0 +1,50 @@
+#include "bench/gpu_section.hpp"
+
+#include <map>
+
+namespace shardmark {
+
+using nlohmann::json;
+
+namespace {
+
+// Ranks of one host and one GPU; what the driver says is of all of them, so the last to look has
+// seen the most.
+struct Card {
+  std::vector<std::size_t> ranks;
+  std::uint64_t reserved_bytes = 0;
+  std::int64_t used_before_bytes = 0, communicator_bytes = 0, driver_bytes = 0;
+};
+
+json card_of(const std::string& host, int gpu, const Card& c) {
+  const auto reserved = static_cast<std::int64_t>(c.reserved_bytes);
+  return {{"host", host},
+          {"gpu", gpu},
+          {"ranks", c.ranks},
+          {"reserved_bytes", c.reserved_bytes},
+          {"driver_bytes", c.driver_bytes},
+          {"unexplained_bytes", c.driver_bytes - reserved},
+          {"communicator_bytes", c.communicator_bytes},
+          {"used_before_bytes", c.used_before_bytes}};
+}
+
+}  // namespace
+
+json gpu_sections(const Training& t, const TrainingReport& r) {
+  if (t.device != DeviceKind::cuda) return json::object();
+  std::map<std::pair<std::string, int>, Card> cards;
+  for (std::size_t i = 0; i < r.ranks.size(); ++i) {
+    const GpuUse& use = r.ranks[i].gpu;
+    Card& c = cards[{r.ranks[i].host, use.gpu}];
+    c.ranks.push_back(i);
+    c.reserved_bytes += use.reserved_bytes;
+    c.used_before_bytes = std::max(c.used_before_bytes, use.used_before_bytes);
+    c.communicator_bytes = std::max(c.communicator_bytes, use.communicator_bytes);
+    c.driver_bytes = std::max(c.driver_bytes, use.driver_bytes);
+  }
+  json all = json::array();
+  for (const auto& [where, card] : cards) all.push_back(card_of(where.first, where.second, card));
+  return {{"shared_device", cards.size() < r.ranks.size()}, {"gpu", {{"cards", std::move(all)}}}};
+}
+
+}  // namespace shardmark

@@ -1,0 +1,20 @@
+#pragma once
+// How do GPUs exchange arrays by NVIDIA's library? One communicator a rank, whether ranks are
+// threads or processes; each verb is one call on the stream of the communication queue. Everything
+// that needs NCCL's header, without it: where it is absent, nccl_absent.cpp stands in.
+#include <memory>
+#include <string>
+
+#include "impl/comm/communicator.hpp"
+#include "impl/comm/world.hpp"
+
+namespace shardmark::nccl {
+
+bool built();
+std::string library();  // "NCCL 2.28.9"; where there is none, what would bring it
+
+// Collective over the world; on the thread that made the device. What goes wrong later, and a verb
+// that does not end within timeout_s, is said to the world, and all that still waits is aborted.
+std::unique_ptr<Communicator> communicator(Device&, World&, double timeout_s);
+
+}  // namespace shardmark::nccl

@@ -1,0 +1,68 @@
+#include "impl/devices.hpp"
+
+#include <fmt/format.h>
+
+#include "kernels/cpu/math.hpp"
+#include "kernels/device_rates.hpp"
+#include "kernels/rates.hpp"
+
+namespace shardmark {
+namespace {
+
+bool on_gpu(const Training& t) { return t.device == DeviceKind::cuda; }
+
+}  // namespace
+
+int gpu_of(const Training& t, int place) {
+  return on_gpu(t) ? place % static_cast<int>(cuda::gpus().size()) : -1;
+}
+
+std::unique_ptr<Device> make_device(const Training& t, const nvtx::Owner& owner, int place,
+                                    DeviceCalls calls) {
+  if (on_gpu(t)) {
+    cuda::Options o;
+    o.gpu = gpu_of(t, place);
+    o.overlap = t.overlap;
+    o.record = t.record_time;
+    o.tf32 = t.tf32;
+    o.owner = owner;
+    o.timeout_s = t.comm_timeout_s;
+    o.poll = std::move(calls.poll);
+    o.on_span = std::move(calls.on_span);
+    return cuda::make_device(std::move(o));
+  }
+  CpuOptions o;
+  o.overlap = t.overlap;
+  o.threads = t.threads_per_rank;
+  o.record = t.record_time;
+  o.spin_ns = calls.spin_ns;
+  o.late_us = t.late_us;
+  o.owner = owner;
+  o.poll = std::move(calls.poll);
+  o.on_span = std::move(calls.on_span);
+  o.on_op = std::move(calls.on_op);
+  o.on_error = std::move(calls.on_error);
+  return std::make_unique<CpuDevice>(std::move(o));
+}
+
+std::size_t scratch_bytes(const Training& t, const Op& op) {
+  return on_gpu(t) ? cuda::scratch_bytes_here(op, 0) : cpu::scratch_bytes(op, t.threads_per_rank);
+}
+
+double product_ns(const Training& t, Device& d, const Matmul& shape) {
+  return on_gpu(t) ? product_ns(d, shape) : product_ns(shape, t.threads_per_rank);
+}
+
+void check_device(const Training& t, int ranks_here) {
+  if (!on_gpu(t)) return;
+  if (const std::string why = cuda::why_none(); !why.empty())
+    throw InputError(fmt::format("--device cuda: {}.", why));
+  const auto gpus = static_cast<int>(cuda::gpus().size());
+  if (t.options.collectives == Collectives::nccl && ranks_here > gpus)
+    throw InputError(fmt::format(
+        "--comm nccl gives each rank a GPU of its own, but {} ranks would share {}; take at most "
+        "{} ranks, or --comm thread, whose ranks may share a GPU.",
+        ranks_here, gpus == 1 ? "one GPU" : fmt::format("{} GPUs", gpus), gpus));
+}
+
+}  // namespace shardmark

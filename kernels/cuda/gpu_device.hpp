@@ -1,0 +1,59 @@
+#pragma once
+// A GPU as a device: two streams, and memory that the driver is asked for once.
+#include "kernels/cuda/device.hpp"
+#include "kernels/cuda/matmul.hpp"
+#include "kernels/cuda/queue.hpp"
+#include "kernels/free_list.hpp"
+
+namespace shardmark::cuda {
+
+// Memory that was given back is kept, by its size, for whoever asks next. What the driver was asked
+// for stands beside what the driver says: free_bytes().
+class GpuArena final : public Arena {
+ public:
+  GpuArena(int gpu, std::function<void()> drain) : gpu_(gpu), drain_(std::move(drain)) {}
+  ~GpuArena() override;
+  std::uint64_t reserved_bytes() const { return reserved_; }
+
+ private:
+  View do_alloc(std::size_t size, DType, Event& free) override;
+  void do_free(View, Event after) override;
+  void* ask_driver(std::size_t bytes);
+  [[noreturn]] void out_of_memory(std::size_t bytes) const;
+
+  int gpu_;
+  std::function<void()> drain_;
+  FreeList free_;
+  std::uint64_t reserved_ = 0;
+};
+
+class GpuDevice final : public Device {
+ public:
+  explicit GpuDevice(Options);
+  ~GpuDevice() override;
+  Queue& compute() override { return *compute_; }
+  Queue& comm() override { return comm_ ? *comm_ : *compute_; }
+  GpuArena& memory() override { return arena_; }
+  void begin_step(int step) override;
+  void drain() override;
+  void stop() noexcept override;
+  const Timeline& timeline() const override { return context_.timeline; }
+  std::size_t scratch_bytes(const Op&) const override;
+  std::vector<float> fetch_f32(ConstView) override;
+
+ private:
+  void do_fetch(ConstView from, void* to) override;
+  bool harvest();  // whether the GPU went on
+  void wait_until(const std::function<bool()>& reached);
+  std::shared_ptr<Anchor> anchor();
+  void settle_anchors();
+
+  Options options_;
+  Blas blas_;
+  GpuQueueContext context_;
+  GpuArena arena_;
+  std::unique_ptr<GpuQueue> compute_, comm_;
+  std::deque<std::shared_ptr<Anchor>> anchors_;  // the first is known
+};
+
+}  // namespace shardmark::cuda

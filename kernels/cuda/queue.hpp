@@ -1,0 +1,87 @@
+#pragma once
+// What is a queue of a GPU? A stream: the host enqueues and goes on. Each span ends with an event,
+// which is what its ticket stands for; begins and ends are read once the GPU has passed them.
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+
+#include "kernels/cuda/run.hpp"
+#include "kernels/queue.hpp"
+#include "profilers/nvtx.hpp"
+
+namespace shardmark::cuda {
+
+class GpuQueue;
+
+// What the queues of one device share.
+struct GpuQueueContext {
+  Timeline timeline;
+  bool record = true;
+  int step = 0;
+  nvtx::Owner owner;
+  Launch launch;  // but for the stream
+  std::function<void()> poll;
+  std::function<void(const Interval&)> on_span;
+  GpuQueue* lanes[2] = {};  // the second is null without overlap
+  // What on_span threw, on a thread of CUDA.
+  std::mutex mutex;
+  std::exception_ptr failure;
+  void check();
+};
+
+// When a step began on the GPU: where the spans of the next one are measured from, since a float of
+// milliseconds would lose its nanoseconds within seconds.
+struct Anchor {
+  Moment moment;
+  std::int64_t ns;  // of now_ns(), once known
+};
+
+class GpuQueue final : public Queue {
+ public:
+  GpuQueue(GpuQueueContext&, int lane);
+  ~GpuQueue() override;
+  void run(Op) override;
+  void wait(Event) override;
+  void begin_step(std::shared_ptr<Anchor> from) { anchor_ = std::move(from); }
+  void end_step() { ranges_.end_step(); }
+  // Puts the spans that the GPU has passed on the timeline; whether there were any. Anchors must be
+  // known.
+  bool harvest();
+  bool idle() const { return spans_.empty(); }
+  int oldest_step() const { return spans_.front().interval.step; }
+  cudaStream_t stream() const { return stream_.get(); }
+
+ private:
+  struct Spanned {
+    Interval interval;
+    std::optional<Moment> begin;  // where times are recorded
+    Moment end;
+    std::shared_ptr<Anchor> from;
+  };
+  struct Staged {
+    Pinned memory;
+    std::uint64_t until;  // the ticket behind which it may be used again
+  };
+  void do_begin(Interval, Event after) override;
+  Event do_end() override;
+  void wait_for(std::uint64_t ticket, cudaStream_t) const;
+  ConstView staged(ConstView of_host);
+  void tell(const Interval&);  // on_span, when the GPU is there
+
+  GpuQueueContext& context_;
+  Stream stream_;
+  nvtx::Ranges ranges_;
+  Moments moments_;
+  std::shared_ptr<Anchor> anchor_;
+  std::deque<Spanned> spans_;  // not yet passed; the last one may be open
+  bool open_ = false;
+  std::uint64_t passed_ = 0, begun_ = 0;
+  std::deque<Staged> staging_;
+  Event waited_for_ = Event::none();
+};
+
+// Of a queue of a GPU; Error for any other.
+GpuQueue& gpu_queue(Queue&);
+
+}  // namespace shardmark::cuda

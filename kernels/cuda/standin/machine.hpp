@@ -1,0 +1,33 @@
+#pragma once
+// Which GPUs does the stand-in play? Read once from SHARDMARK_STANDIN, as
+// "gpus=2,memory=64000000,late_us=200,error=no_device|old_driver,major=8,driver=12040".
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace shardmark::standin {
+
+struct Machine {
+  int gpus = 1, major = 9, driver = 13000, late_us = 100;
+  std::size_t memory = 1'000'000'000;  // bytes of each GPU
+  cudaError_t error = cudaSuccess;     // of whoever asks for GPUs
+
+  std::mutex mutex;
+  std::map<void*, std::pair<int, std::size_t>> device_memory;  // where, on which GPU, how much
+  std::map<const void*, std::size_t> pinned;
+  std::vector<std::size_t> used;  // by GPU
+  std::string failure;            // of a kernel, in a sentence
+  std::atomic<cudaError_t> sticky{cudaSuccess};
+};
+
+// The one machine that this process runs on.
+Machine& machine();
+
+// Keeps what went wrong on a stream for whoever asks next.
+void fail(const std::string& sentence);
+
+}  // namespace shardmark::standin
