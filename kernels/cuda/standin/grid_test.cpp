@@ -76,6 +76,28 @@ TEST(Grid, ABarrierForgottenBehindTheReadsShows) {
   EXPECT_NE(without, std::vector<float>(64, 6));
 }
 
+// A sum over warps, twice: a warp that is quick overwrites what a slow one has not read.
+template <bool waits>
+void sums(float* out) {
+  __shared__ SharedArray<float, 2> of_warp;
+  float sum = 1;
+  for (int turn = 0; turn < 2; ++turn) {
+    for (int apart = 16; apart > 0; apart /= 2) sum += __shfl_xor_sync(~0u, sum, apart);
+    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = sum;
+    __syncthreads();
+    sum = of_warp[0] + of_warp[1];
+    if (waits) __syncthreads();
+  }
+  out[threadIdx.x] = sum;
+}
+TEST(Grid, WarpsAreFarApart) {
+  std::vector<float> with(64), without(64);
+  run_grid({1, 64}, [&] { sums<true>(with.data()); });
+  run_grid({1, 64}, [&] { sums<false>(without.data()); });
+  EXPECT_EQ(with, std::vector<float>(64, 64 * 64));
+  EXPECT_NE(without, std::vector<float>(64, 64 * 64));
+}
+
 TEST(Grid, SharedMemoryStartsAsNaNInEachBlock) {
   int numbers = 0;
   run_grid({3, 32, 32 * sizeof(float)}, [&] {
