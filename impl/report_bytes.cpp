@@ -9,6 +9,14 @@ namespace {
 template <class T>
 concept Plain = std::is_trivially_copyable_v<T>;
 
+// Does not compile where an interval has a field that is not named here.
+template <class I, class F>
+void each_field_of(I& interval, F& field) {
+  auto& [begin, end, phase, label, step, skew, transfer, after, collective, busy] = interval;
+  const auto all = [&](auto&... each) { (field(each), ...); };
+  all(begin, end, phase, label, step, skew, transfer, after, collective, busy);
+}
+
 // One direction each; each_field() below names the fields once for both.
 class Writer {
  public:
@@ -16,6 +24,7 @@ class Writer {
   void operator()(const T& v) {
     bytes.append(reinterpret_cast<const char*>(&v), sizeof v);
   }
+  void operator()(const Interval& i) { each_field_of(i, *this); }
   void operator()(const Timeline& t) {
     for (const int lane : {0, 1}) (*this)(t.lane(lane));
   }
@@ -49,6 +58,7 @@ class Reader {
     std::memcpy(&v, bytes_.data() + at_, sizeof v);
     at_ += sizeof v;
   }
+  void operator()(Interval& i) { each_field_of(i, *this); }
   void operator()(Timeline& t) {
     for (const int lane : {0, 1}) (*this)(t.lane(lane));
   }

@@ -24,7 +24,7 @@ RankReport full() {
   r.allocations_by_step = {23, 24};
   r.spans_by_step = {{},
                      {{1, Phase::reduce, 25, Collective{Verb::all_reduce, DType::f32, 26}, 27}}};
-  r.timeline.add(1, {.begin_ns = 28, .phase = Phase::gather, .label = 29});
+  r.timeline.add(1, {.begin_ns = 28, .phase = Phase::gather, .label = 29, .busy = {{28, 40}}});
   r.traced.begin_ns = 30, r.traced.end_ns = 31, r.traced.before = {32, 33};
   r.traced.timeline.add(0, {.begin_ns = 34});
   r.traced.collectives_before = 35;
@@ -63,6 +63,7 @@ TEST(ReportBytes, NothingIsLost) {
   EXPECT_TRUE(r.timeline.lane(0).empty());
   EXPECT_EQ(r.timeline.lane(1).at(0).begin_ns, 28);
   EXPECT_EQ(r.timeline.lane(1).at(0).label, 29);
+  EXPECT_EQ(r.timeline.lane(1).at(0).busy, (std::vector<Stretch>{{28, 40}}));
   EXPECT_EQ(r.traced.begin_ns, 30);
   EXPECT_EQ(r.traced.end_ns, 31);
   EXPECT_EQ(r.traced.before, full().traced.before);

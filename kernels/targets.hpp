@@ -21,7 +21,7 @@ inline Space space_in_use() { return on_gpu() ? Space::device : Space::host; }
 // Names for use(): "avx512", ..., "gpu0", ...
 inline std::vector<std::string> targets() {
   std::vector<std::string> all;
-#if !defined(SHARDMARK_TEST_ON_GPU)
+#if !defined(SHARDMARK_GPUS_ALONE)
   all = cpu::instruction_sets();
 #endif
   for (std::size_t i = 0; i < cuda::gpus().size(); ++i) all.push_back("gpu" + std::to_string(i));

@@ -4,41 +4,10 @@
 #include <limits>
 #include <numeric>
 
+#include "stretches.hpp"
+
 namespace shardmark {
 namespace {
-
-using Stretch = std::pair<std::int64_t, std::int64_t>;
-
-// Sorted, disjoint stretches that cover the same time.
-std::vector<Stretch> united(std::vector<Stretch> v) {
-  std::sort(v.begin(), v.end());
-  std::vector<Stretch> out;
-  for (const Stretch& s : v) {
-    if (s.second <= s.first) continue;
-    if (!out.empty() && s.first <= out.back().second)
-      out.back().second = std::max(out.back().second, s.second);
-    else
-      out.push_back(s);
-  }
-  return out;
-}
-
-std::int64_t length(const std::vector<Stretch>& v) {
-  std::int64_t total = 0;
-  for (const Stretch& s : v) total += s.second - s.first;
-  return total;
-}
-
-// Both lists sorted and disjoint.
-std::int64_t overlap(const std::vector<Stretch>& a, const std::vector<Stretch>& b) {
-  std::int64_t total = 0;
-  for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end();) {
-    total +=
-        std::max<std::int64_t>(0, std::min(i->second, j->second) - std::max(i->first, j->first));
-    i->second < j->second ? ++i : ++j;
-  }
-  return total;
-}
 
 struct Window {
   std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = 0;
@@ -63,16 +32,18 @@ StepTimes measure(const Window& w, const std::vector<const Interval*>& inside) {
   out.step_ns = w.end - w.begin;
   std::array<std::vector<Stretch>, phases> by_phase;
   std::vector<Stretch> compute, communication, moving;
+  const auto append = [](std::vector<Stretch>& to, const std::vector<Stretch>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+  };
   for (const Interval* i : inside) {
-    const Stretch clipped{std::max(i->begin_ns, w.begin), std::min(i->end_ns, w.end)};
-    if (clipped.second <= clipped.first) continue;
-    by_phase[static_cast<std::size_t>(i->phase)].push_back(clipped);
-    (is_communication(i->phase) ? communication : compute).push_back(clipped);
+    const std::vector<Stretch> ran = ran_within(*i, w.begin, w.end);
+    append(by_phase[static_cast<std::size_t>(i->phase)], ran);
+    append(is_communication(i->phase) ? communication : compute, ran);
+    if (!is_communication(i->phase)) continue;
     // A collective waits first and moves then.
-    if (is_communication(i->phase))
-      moving.push_back({std::max(i->begin_ns + i->skew_ns, w.begin), clipped.second});
-    out.skew_ns +=
-        std::max<std::int64_t>(0, std::min(i->begin_ns + i->skew_ns, w.end) - clipped.first);
+    const auto moved = ran_within(*i, std::max(w.begin, i->begin_ns + i->skew_ns), w.end);
+    append(moving, moved);
+    out.skew_ns += length(ran) - length(moved);
   }
   for (std::size_t p = 0; p < phases; ++p) out.phase_ns[p] = length(united(std::move(by_phase[p])));
   compute = united(std::move(compute));
@@ -113,6 +84,10 @@ Timeline within(const Timeline& t, const StepTimes& step) {
       if (i.end_ns <= begin || i.begin_ns >= end) continue;
       i.skew_ns =
           std::max<std::int64_t>(0, i.skew_ns - std::max<std::int64_t>(0, begin - i.begin_ns));
+      if (!i.busy.empty()) {
+        i.busy = ran_within(i, begin, end);
+        if (i.busy.empty()) continue;  // it idled there
+      }
       i.begin_ns = std::max(i.begin_ns, begin), i.end_ns = std::min(i.end_ns, end);
       out.add(lane, i);
     }

@@ -63,6 +63,38 @@ TEST(Breakdown, UnitesCommunicationThatOverlapsItself) {
   EXPECT_EQ(s.exposed_ns, 15);
 }
 
+Interval with_gaps(Interval i, std::vector<Stretch> busy) {
+  i.busy = std::move(busy);
+  return i;
+}
+
+// A GPU between two kernels of a span does nothing for it: a collective runs there unhidden, and
+// where none does, it is other time.
+TEST(Breakdown, WhatIdlesInsideASpanHidesNothing) {
+  Timeline t;
+  t.add(0, with_gaps({0, 40, Phase::backward, 0, 0, 0}, {{0, 10}, {18, 20}, {30, 40}}));
+  t.add(1, {5, 25, Phase::reduce, 0, 0, 0});  // 5..10 and 18..20 under backward
+  const StepTimes s = breakdown(t, 1).at(0);
+  EXPECT_EQ(s.step_ns, 40);
+  EXPECT_EQ(s.of(Phase::backward), 22);
+  EXPECT_EQ(s.communication_ns, 20);
+  EXPECT_EQ(s.hidden_ns, 7);
+  EXPECT_EQ(s.exposed_ns, 13);
+  EXPECT_EQ(s.other_ns, 5);  // 25..30
+  EXPECT_EQ(sum(s), s.step_ns);
+}
+
+// A cast, then a wait for the last rank until 12, then the transfer.
+TEST(Breakdown, ACollectiveThatIdlesCommunicatesOnlyWhereItRuns) {
+  Timeline t;
+  t.add(0, {0, 30, Phase::backward, 0, 0, 0});
+  t.add(1, with_gaps({4, 20, Phase::reduce, 0, 0, 8}, {{4, 6}, {9, 20}}));
+  const StepTimes s = breakdown(t, 1).at(0);
+  EXPECT_EQ(s.communication_ns, 13);
+  EXPECT_EQ(s.skew_ns, 5);  // 4..6 and 9..12
+  EXPECT_EQ(s.hidden_transfer_ns, 8);
+}
+
 TEST(Breakdown, APictureOfAStepIsWhatReachesIntoItsWindow) {
   Timeline t;
   t.add(0, {0, 10, Phase::update, 0, 0, 0});  // ends as the step begins
@@ -82,6 +114,18 @@ TEST(Breakdown, APictureOfAStepIsWhatReachesIntoItsWindow) {
   EXPECT_EQ(picture.lane(1)[1].begin_ns, 18);
   EXPECT_EQ(picture.lane(1)[1].end_ns, 30);
   EXPECT_EQ(picture.lane(1)[1].skew_ns, 1);
+}
+
+TEST(Breakdown, APictureShowsWhatRanInIt) {
+  Timeline t;
+  t.add(0, with_gaps({0, 40, Phase::backward, 0, 0, 0}, {{0, 12}, {18, 25}, {30, 40}}));
+  t.add(1, with_gaps({0, 40, Phase::reduce, 0, 0, 0}, {{0, 8}, {22, 40}}));
+  StepTimes step;
+  step.begin_ns = 10, step.step_ns = 10;
+  const Timeline picture = within(t, step);
+  ASSERT_EQ(picture.lane(0).size(), 1u);
+  EXPECT_EQ(picture.lane(0)[0].busy, (std::vector<Stretch>{{10, 12}, {18, 20}}));
+  EXPECT_TRUE(picture.lane(1).empty());
 }
 
 TEST(Breakdown, TheStepThatStandsForAllIsTheLowerMedianOfWholeSteps) {

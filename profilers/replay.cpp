@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "stretches.hpp"
+
 namespace shardmark {
 
 Timeline replay(const Timeline& real) {
@@ -20,9 +22,12 @@ Timeline replay(const Timeline& real) {
     const int lane = ready(0) ? 0 : 1;
     if (!ready(lane)) throw std::logic_error("a timeline waits for what stands behind it");
     Interval i = real.lane(lane)[next(lane)];
-    const std::int64_t length = i.end_ns - i.begin_ns - i.skew_ns;
+    const std::int64_t worked = i.begin_ns + i.skew_ns, length = i.end_ns - worked;
+    if (!i.busy.empty()) i.busy = ran_within(i, worked, i.end_ns);
     i.begin_ns = std::max({end_of(lane, next(lane)), end_of(0, i.after[0]), end_of(1, i.after[1])});
     i.end_ns = i.begin_ns + length;
+    for (Stretch& s : i.busy)
+      s = {s.begin_ns - worked + i.begin_ns, s.end_ns - worked + i.begin_ns};
     i.skew_ns = 0;
     ideal.add(lane, i);
   }

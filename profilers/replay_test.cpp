@@ -40,6 +40,18 @@ TEST(Replay, KeepsWhatIsOnOneLaneInOrder) {
   EXPECT_EQ(ideal.lane(0)[1].end_ns, 7);
 }
 
+// It waited until 105; what it ran from there on keeps its gaps.
+TEST(Replay, WhatIdlesInsideStillDoes) {
+  Timeline t;
+  Interval i = interval(100, 120, {0, 0}, 5);
+  i.busy = {{100, 101}, {103, 108}, {112, 120}};
+  t.add(0, interval(0, 7, {0, 0}));
+  t.add(0, i);
+  EXPECT_EQ(replay(t).lane(0)[1].begin_ns, 7);
+  EXPECT_EQ(replay(t).lane(0)[1].end_ns, 22);
+  EXPECT_EQ(replay(t).lane(0)[1].busy, (std::vector<Stretch>{{7, 10}, {14, 22}}));
+}
+
 TEST(Replay, RefusesWhatCouldNeverHaveRun) {
   Timeline t;
   t.add(0, interval(0, 4, {0, 1}));

@@ -25,13 +25,20 @@ struct Collective {
   bool operator==(const Collective&) const = default;
 };
 
+// Nanoseconds from the first to the one before the last.
+struct Stretch {
+  std::int64_t begin_ns = 0, end_ns = 0;
+  auto operator<=>(const Stretch&) const = default;
+};
+
 inline constexpr int no_label = -1;  // of none, or of several
 
 // label: the unit (forward, recompute, backward) or the segment (update, reduce, gather) it belongs
 // to. skew_ns: of a collective, the time until the last rank had begun it, known once the begins of
 // all ranks are compared; not a transfer. transfer_ns: of a collective, from the last rank's begin
 // to the last rank's end, the same on all ranks; -1: not known. after: by lane, how many of its
-// intervals had to end first.
+// intervals had to end first. busy: where in it something ran, sorted and disjoint, as on a GPU,
+// which may idle between two kernels; empty: all of it.
 struct Interval {
   std::int64_t begin_ns = 0, end_ns = 0;
   Phase phase = Phase::forward;
@@ -40,6 +47,7 @@ struct Interval {
   std::int64_t skew_ns = 0, transfer_ns = -1;
   std::array<std::uint64_t, 2> after{};
   std::optional<Collective> collective{};  // none: it computes
+  std::vector<Stretch> busy{};
 };
 
 class Timeline {

@@ -44,7 +44,9 @@ ConstView GpuThreadCommunicator::theirs(int rank, Range r, ConstView like) const
 
 void GpuThreadCommunicator::reduce_part(View to, Range part, ConstView like, Reduce::Op op) {
   if (part.size == 0 || (ranks() == 1 && theirs(0, part, like).address() == to.address())) return;
-  SumRanks sum{.to = to, .factor = op == Reduce::Op::mean ? 1.0 / ranks() : 1.0};
+  SumRanks sum;
+  sum.to = to;
+  sum.factor = op == Reduce::Op::mean ? 1.0 / ranks() : 1.0;
   for (int r = 0; r < ranks(); ++r) {
     sum.from[static_cast<std::size_t>(r)] = theirs(r, part, like);
     if (r != rank()) moved_ += to.bytes();

@@ -15,7 +15,7 @@ inline std::vector<std::string> every_strategy() {
   return all;
 }
 
-#if defined(SHARDMARK_TEST_ON_GPU)
+#if defined(SHARDMARK_GPUS_ALONE)
 inline constexpr DeviceKind test_device = DeviceKind::cuda;
 inline constexpr Collectives in_another_order = Collectives::nccl;
 #else

@@ -28,6 +28,8 @@ GpuDevice::GpuDevice(Options o)
   anchors_.push_back(anchor());
   check(cudaStreamSynchronize(compute_->stream()), "the first event");
   anchors_[0]->ns = now_ns();
+  for (GpuQueue* q : {compute_.get(), comm_.get()})
+    if (q) q->measure_from(anchors_[0]);
 }
 
 // A rank's device may end on another thread than its own.
@@ -37,14 +39,14 @@ GpuDevice::~GpuDevice() {
 }
 
 std::shared_ptr<Anchor> GpuDevice::anchor() {
-  auto a = std::make_shared<Anchor>(Anchor{Moment(true), 0});
+  auto a = std::make_shared<Anchor>(Anchor{Moment(true), {}});
   a->moment.record(compute_->stream());
   return a;
 }
 
 void GpuDevice::settle_anchors() {
   while (anchors_.size() > 1 && anchors_[1]->moment.reached()) {
-    anchors_[1]->ns = anchors_[0]->ns + anchors_[1]->moment.ns_since(anchors_[0]->moment);
+    anchors_[1]->ns = *anchors_[0]->ns + anchors_[1]->moment.ns_since(anchors_[0]->moment);
     anchors_.pop_front();
   }
 }
@@ -59,7 +61,7 @@ void GpuDevice::begin_step(int step) {
   context_.step = step;
   for (GpuQueue* q : {compute_.get(), comm_.get()}) {
     if (!q) continue;
-    q->begin_step(anchors_.back());
+    q->measure_from(anchors_.back());
     wait_until([&] { return q->idle() || q->oldest_step() >= step - 1; });
   }
   anchors_.push_back(anchor());

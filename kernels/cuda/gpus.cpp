@@ -40,7 +40,7 @@ bool runs_on(const std::string& built_for, const Gpu& gpu) {
 std::string why_no_kernel_runs(const Gpu& gpu) {
   std::istringstream architectures(SHARDMARK_CUDA_ARCHITECTURES);
   std::string all;
-  for (std::string one; std::getline(architectures, one, ';');) {
+  for (std::string one; std::getline(architectures, one, ',');) {
     if (runs_on(one, gpu)) return "";
     all += (all.empty() ? "" : ", ") + one;
   }

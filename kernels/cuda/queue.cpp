@@ -112,9 +112,10 @@ bool GpuQueue::harvest() {
   bool any = false;
   while (spans_.size() > (open_ ? 1u : 0u) && spans_.front().end.reached()) {
     Spanned& s = spans_.front();
+    if (!s.from->ns) break;
     if (s.begin) {
-      s.interval.begin_ns = s.from->ns + s.begin->ns_since(s.from->moment);
-      s.interval.end_ns = s.from->ns + s.end.ns_since(s.from->moment);
+      s.interval.begin_ns = *s.from->ns + s.begin->ns_since(s.from->moment);
+      s.interval.end_ns = *s.from->ns + s.end.ns_since(s.from->moment);
       context_.timeline.add(lane(), s.interval);
       moments_.put(std::move(*s.begin));
     }

@@ -34,7 +34,7 @@ struct GpuQueueContext {
 // milliseconds would lose its nanoseconds within seconds.
 struct Anchor {
   Moment moment;
-  std::int64_t ns;  // of now_ns(), once known
+  std::optional<std::int64_t> ns;  // of now_ns(), once the GPU has passed it
 };
 
 class GpuQueue final : public Queue {
@@ -43,7 +43,7 @@ class GpuQueue final : public Queue {
   ~GpuQueue() override;
   void run(Op) override;
   void wait(Event) override;
-  void begin_step(std::shared_ptr<Anchor> from) { anchor_ = std::move(from); }
+  void measure_from(std::shared_ptr<Anchor> a) { anchor_ = std::move(a); }
   void end_step() { ranges_.end_step(); }
   // Puts the spans that the GPU has passed on the timeline; whether there were any. Anchors must be
   // known.
