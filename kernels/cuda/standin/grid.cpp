@@ -1,6 +1,7 @@
-// How do the fibers of a block take turns? Warp after warp goes as far as it can, its lanes one
-// after another until they meet, in orders that are never the same twice; then the barrier opens.
-// Fibers stay with their thread, for the next block.
+// How do the fibers of a block take turns? A warp runs until all of its lanes are at the barrier or
+// have ended, then the next one does, so that warps are as far apart as they can be; in an order of
+// warps, and of lanes, that is never the same twice. Fibers stay with their thread, for the next
+// block.
 #include "kernels/cuda/standin/grid.hpp"
 
 #include <algorithm>
@@ -38,6 +39,7 @@ struct Fiber {
 // time.
 class Order {
  public:
+  explicit Order(std::size_t n) { resize(n); }
   void resize(std::size_t n) {
     n_ = n;
     step_ = std::max<std::size_t>(1, n * 618 / 1000);
@@ -79,8 +81,7 @@ class Crew {
   void live(Fiber&);
   void resume(Fiber&);
   void run_block(Block&, std::size_t dynamic_bytes);
-  void run_warp(std::size_t first);
-  bool let_meet(std::size_t first);
+  bool lanes_met(std::size_t first_of_warp);
   bool meet(std::size_t first_of_warp, Fiber&);
   void open_barrier();
   bool all_are(State) const;
@@ -90,7 +91,7 @@ class Crew {
   std::size_t count_ = 0;  // of the fibers, those that the block has
   Fiber* running_ = nullptr;
   Stack scheduler_;
-  Order of_lanes_, of_warps_, of_blocks_;
+  Order of_lanes_{warp}, of_warps_{1}, of_blocks_{1};
   const std::function<void()>* body_ = nullptr;
   std::exception_ptr error_;
   bool abandoned_ = false, done_ = false;
@@ -189,24 +190,12 @@ bool Crew::all_are(State s) const {
   return true;
 }
 
-bool Crew::let_meet(std::size_t first) {
+bool Crew::lanes_met(std::size_t first) {
   bool met = false;
-  for (std::size_t i = first; i < std::min(first + warp, count_); ++i) {
+  for (std::size_t i = first; i < first + warp && i < count_; ++i) {
     if (fibers_[i]->state == State::in_warp) met |= meet(first, *fibers_[i]);
   }
   return met;
-}
-
-// As far as it can go, while others have not begun or are long there: what a warp must not see of
-// another before a barrier then shows.
-void Crew::run_warp(std::size_t first) {
-  do {
-    of_lanes_.each([&](std::size_t i) {
-      if (first + i >= count_) return;
-      if (fibers_[first + i]->state == State::ready) resume(*fibers_[first + i]);
-      if (error_) fail("");
-    });
-  } while (let_meet(first));
 }
 
 void Crew::open_barrier() {
@@ -231,7 +220,15 @@ void Crew::run_block(Block& block, std::size_t dynamic_bytes) {
     fibers_[i]->state = State::ready;
   }
   for (;;) {
-    of_warps_.each([&](std::size_t i) { run_warp(i * warp); });
+    of_warps_.each([&](std::size_t w) {
+      do {
+        of_lanes_.each([&](std::size_t lane) {
+          const std::size_t i = w * warp + lane;
+          if (i < count_ && fibers_[i]->state == State::ready) resume(*fibers_[i]);
+          if (error_) fail("");
+        });
+      } while (lanes_met(w * warp));
+    });
     if (all_are(State::ended)) return;
     open_barrier();
   }
@@ -246,7 +243,6 @@ void Crew::run(const Configuration& c, const std::function<void()>& body) {
               std::to_string(count_) + " threads, which no GPU takes");
   body_ = &body;
   while (fibers_.size() < count_) add_fiber();
-  of_lanes_.resize(warp);
   of_warps_.resize((count_ + warp - 1) / warp);
   of_blocks_.resize(volume(c.blocks));
   const std::align_val_t line{128};

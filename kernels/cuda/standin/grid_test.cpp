@@ -55,20 +55,6 @@ TEST(Grid, AForgottenBarrierShows) {
   }
 }
 
-// Warps that agree among themselves do not agree with each other.
-TEST(Grid, AMeetingOfAWarpIsNoBarrier) {
-  std::vector<float> out(64), want(64);
-  for (unsigned i = 0; i < 64; ++i) want[i] = static_cast<float>((i + 32) % 64);
-  const auto kernel = [&] {
-    __shared__ SharedArray<float, 64> numbers;
-    numbers[threadIdx.x] = static_cast<float>(threadIdx.x);
-    __syncwarp();
-    out[threadIdx.x] = numbers[(threadIdx.x + 32) % 64];
-  };
-  run_grid({1, 64}, kernel);
-  EXPECT_NE(out, want);
-}
-
 // What one round reads, the next overwrites.
 template <bool waits>
 void rounds(float* out) {
@@ -88,6 +74,28 @@ TEST(Grid, ABarrierForgottenBehindTheReadsShows) {
   run_grid({1, 64}, [&] { rounds<false>(without.data()); });
   EXPECT_EQ(with, std::vector<float>(64, 6));
   EXPECT_NE(without, std::vector<float>(64, 6));
+}
+
+// A sum over warps, twice: a warp that is quick overwrites what a slow one has not read.
+template <bool waits>
+void sums(float* out) {
+  __shared__ SharedArray<float, 2> of_warp;
+  float sum = 1;
+  for (int turn = 0; turn < 2; ++turn) {
+    for (int apart = 16; apart > 0; apart /= 2) sum += __shfl_xor_sync(~0u, sum, apart);
+    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = sum;
+    __syncthreads();
+    sum = of_warp[0] + of_warp[1];
+    if (waits) __syncthreads();
+  }
+  out[threadIdx.x] = sum;
+}
+TEST(Grid, WarpsAreFarApart) {
+  std::vector<float> with(64), without(64);
+  run_grid({1, 64}, [&] { sums<true>(with.data()); });
+  run_grid({1, 64}, [&] { sums<false>(without.data()); });
+  EXPECT_EQ(with, std::vector<float>(64, 64 * 64));
+  EXPECT_NE(without, std::vector<float>(64, 64 * 64));
 }
 
 TEST(Grid, SharedMemoryStartsAsNaNInEachBlock) {
