@@ -112,6 +112,28 @@ TEST(Attention, GivesWhatItsFormulaSays) {
   });
 }
 
+// However blocks and threads take their turns.
+TEST(Attention, GivesTheSameBitsEachTime) {
+  in_every_type([]<class T>() {
+    const ref::Shape s{1, 130, 4, 2, 64};
+    for_each_target([&] {
+      const Guarded<T> qkv(random_values<T>(s.rows() * s.qkv_width(), 1)),
+          grad(random_values<T>(s.rows() * s.width(), 2));
+      Values first;
+      for (int turn = 0; turn < 2; ++turn) {
+        const Guarded<T> out(s.rows() * s.width()), dqkv(qkv.size());
+        const Guarded<float> lse(s.rows() * s.heads);
+        run(Attention{qkv, out, lse, s.batch, s.sequence, s.heads, s.kv_heads, s.head_dim}, 2);
+        AttentionBackward o = backward_of(s);
+        o.qkv = qkv, o.out = out, o.lse = lse, o.grad = grad, o.dqkv = dqkv;
+        run_with_scratch(o, 2);
+        if (turn == 0) first = dqkv.values();
+        EXPECT_EQ(dqkv.values(), first);
+      }
+    });
+  });
+}
+
 TEST(Attention, OfOneKeyIsItsValue) {
   for_each_target([&] {
     const Guarded<float> out(8), lse(2),
