@@ -92,18 +92,15 @@ void check_attention(const ref::Shape& s, double scale, std::size_t shift = 0) {
 
 TEST(Attention, GivesWhatItsFormulaSays) {
   in_every_type([]<class T>() {
-    const std::size_t shared[] = {1, 4, 2};  // key and value heads for four of queries
-    std::size_t turn = 0;
     for (const std::size_t head_dim : {1, 5, 8, 32, 64, 80, 128, 130}) {
-      for (const std::size_t sequence : {1, 65})
-        check_attention<T>({1, sequence, 4, shared[turn++ % 3], head_dim}, 1);
+      check_attention<T>({1, 1, 2, 2, head_dim}, 1);
+      check_attention<T>({1, 65, 2, 1, head_dim}, 1);
     }
-    for (const std::size_t kv_heads : shared) {
+    for (const std::size_t kv_heads : {1, 4, 2}) {  // for four of queries
       check_attention<T>({1, 63, 4, kv_heads, 32}, 1);
       check_attention<T>({1, 64, 4, kv_heads, 5}, 1);
-      check_attention<T>({1, 130, 4, kv_heads, 64}, 1);
+      check_attention<T>({1, 70, 4, kv_heads, 64}, 1);
     }
-    check_attention<T>({1, 130, 2, 1, 128}, 1);
     check_attention<T>({1, 200, 2, 1, 64}, 1);
     check_attention<T>({1, 130, 2, 1, 130}, 1);
     check_attention<T>({2, 70, 3, 3, 64}, 4);   // scores far apart
@@ -115,7 +112,7 @@ TEST(Attention, GivesWhatItsFormulaSays) {
 // However blocks and threads take their turns.
 TEST(Attention, GivesTheSameBitsEachTime) {
   in_every_type([]<class T>() {
-    const ref::Shape s{1, 130, 4, 2, 64};
+    const ref::Shape s{1, 130, 2, 1, 64};
     for_each_target([&] {
       const Guarded<T> qkv(random_values<T>(s.rows() * s.qkv_width(), 1)),
           grad(random_values<T>(s.rows() * s.width(), 2));
