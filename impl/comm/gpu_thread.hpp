@@ -1,8 +1,8 @@
 #pragma once
-// How do threads whose arrays are in GPU memory exchange them? As ThreadCommunicator, but nothing is
-// waited for by the host: ranks tell each other where their arrays are and behind which mark of
-// their stream, and each stream waits for its peers' marks on the GPU. So N ranks may share one
-// GPU, or read each other's over NVLink and PCIe.
+// How do threads whose arrays are in GPU memory exchange them? As ThreadCommunicator, but the host
+// waits for nothing on a GPU: ranks tell each other where their arrays are and behind which mark of
+// their stream, and each stream waits for its peers' marks. So N ranks may share one GPU, or read
+// each other's over NVLink and PCIe.
 #include "impl/comm/communicator.hpp"
 #include "impl/comm/thread.hpp"
 #include "kernels/cuda/device.hpp"
