@@ -9,9 +9,10 @@
 
 namespace shardmark {
 
+inline constexpr int most_gpu_threads = std::tuple_size_v<decltype(SumRanks::from)>;
+
 class GpuThreadCommunicator final : public Communicator {
  public:
-  // Throws InputError: more ranks than one sum takes.
   GpuThreadCommunicator(Device&, ThreadWorld&);
   std::uint64_t moved_bytes() const override { return moved_; }
   std::string_view moved_witness() const override {
