@@ -29,7 +29,10 @@ class CuptiStandin {
     std::uint64_t clock_ns = 0;                // by the recorder's clock
   };
   virtual void reset(const Script&) = 0;
-  virtual void enqueue(const Work&) = 0;  // a call of CUDA's, by this thread
+  // A call of CUDA's by this thread, and its number; what it enqueued once that has run, on any.
+  virtual std::uint32_t call(What) = 0;
+  virtual void ran(std::uint32_t call, const Work&) = 0;
+  void enqueue(const Work& w) { ran(call(w.what), w); }
   virtual Seen seen() = 0;
 
  protected:
