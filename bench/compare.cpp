@@ -29,17 +29,21 @@ std::string other_setting(const Sampled& base, const Sampled& head) {
   return "";
 }
 
-bool is_traced(const Sampled& s) {
-  return !s.exact.empty() && value_of(s.exact.front().settings, "trace") == true;
+// Its times are not measurements.
+bool was_watched(const Sampled& s) {
+  if (s.exact.empty()) return false;
+  const Facts& settings = s.exact.front().settings;
+  return value_of(settings, "trace") == true || value_of(settings, "profile") == "cupti";
 }
 
 void compare_times(const Sampled& base, const Sampled& head, const CompareOptions& options,
                    ComparedCell& out) {
   if (options.across_machines || options.exact_only) return;
-  if (is_traced(base)) {
+  if (was_watched(base)) {
     out.verdict = Verdict::untimed;
     out.base_ns = out.head_ns = 0;
-    out.notes.push_back("not compared: the time, since a traced run's times are not measurements");
+    out.notes.push_back(
+        "not compared: the time, since times of a traced or profiled run are not measurements");
     return;
   }
   out.ratio = ratio_of(base.step_ns, head.step_ns);
@@ -118,7 +122,7 @@ ComparedCell one_sided(const std::string& id, const Sampled& only, bool in_base)
                    .kinds = {},
                    .differences = {},
                    .notes = {}};
-  const double ns = only.step_ns.empty() || is_traced(only) ? 0 : median(only.step_ns);
+  const double ns = only.step_ns.empty() || was_watched(only) ? 0 : median(only.step_ns);
   (in_base ? out.base_ns : out.head_ns) = ns;
   (in_base ? out.base_rounds : out.head_rounds) = only.step_ns.size();
   const char* which = in_base ? "base" : "head";

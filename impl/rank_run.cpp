@@ -116,6 +116,7 @@ std::unique_ptr<Device> RankRun::device(std::int64_t spin) {
 }
 
 void RankRun::make() {
+  world_.activity().step = -1;  // an earlier training of these ranks left it behind its steps
   device_->begin_step(-1);
   model_ = make_model(given_, training_.model, job_.architecture, options_, training_.sequence,
                       training_.batch);
