@@ -25,6 +25,7 @@ std::string transport_text(const json& r) {
   std::string text = c["comm"].get<std::string>() + " ranks, " +
                      (made == "memory" ? "which read each other's memory"
                       : made == "ring" ? "which send messages around a ring"
+                      : made == "nccl" ? "which call NCCL's collectives"
                                        : "which call the MPI library's collectives");
   if (link != "none") text += fmt::format(", through an emulated link of {}", link_in_words(link));
   if (!network.empty()) text += ", network: " + network;

@@ -2,6 +2,7 @@
 
 #include <cupti.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -44,6 +45,10 @@ std::size_t size_of(CUpti_ActivityKind kind) {
 
 class Library final : public CuptiStandin {
  public:
+  Library() {
+    if (std::getenv("CUPTI_STANDIN_IS_TAKEN"))
+      script.subscribe = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  }
   void reset(const Script& s) override {
     const std::lock_guard lock(mutex);
     script = s;

@@ -1,6 +1,7 @@
 #pragma once
 // How do the tests play a GPU to CUPTI's recorder? The controls of cupti_standin.cpp, a libcupti
-// without a GPU, which records what a test tells it.
+// without a GPU, which records what it is told. With CUPTI_STANDIN_IS_TAKEN in the environment
+// another profiler has it.
 #include <cstdint>
 #include <string>
 #include <vector>
