@@ -74,8 +74,10 @@ TEST_F(Profiled, EachActivityIsOfASpanAndEachVerbIsAKernelOfNccl) {
       EXPECT_EQ(rank["activities"]["count"], rank["calls"]["count"]);
       EXPECT_GT(rank["activities"]["count"], verbs);
       EXPECT_EQ(rank["unattributed"]["count"], 0);
+      EXPECT_EQ(rank["idle_spans"], 0);
       EXPECT_EQ(rank["missing"], json::array());
     }
+    EXPECT_GT(p["by_activities"]["reduce_ns"], 0);
     EXPECT_GT(p["profiled_over_plain"], 0);
   }
 }
