@@ -66,10 +66,10 @@ TEST(GpuCommand, TrainsByNcclOnAGpuARank) {
 
 TEST(GpuCommand, ACellThatDoesNotFitFailsAndTheOthersGoOn) {
   const Folder f;
-  const Ran ran = on("gpus=1,memory=1000000", f,
+  const Ran ran = on("gpus=1,memory=4000000", f,
                      "run --device cuda --strategy ddp --ranks 1 --model "
-                     "gpt:layers=1,width=16,heads=2 --model gpt:layers=4,width=64,heads=2 --batch "
-                     "1 --sequence 16 --steps 2 --rounds 1");
+                     "gpt:layers=1,width=16,heads=2 --batch 1,256 --sequence 16 --steps 2 --rounds "
+                     "1");
   EXPECT_EQ(ran.code, 1) << ran.out << ran.err;
   int ok = 0, failed = 0;
   for (const json& r : records(f)) {

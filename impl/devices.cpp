@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "impl/comm/gpu_thread.hpp"
 #include "kernels/cpu/math.hpp"
 #include "kernels/device_rates.hpp"
 #include "kernels/rates.hpp"
@@ -59,6 +60,10 @@ void check_device(const Training& t, int ranks_here) {
   if (const std::string why = cuda::why_none(); !why.empty())
     throw InputError(fmt::format("--device cuda: {}.", why));
   const auto gpus = static_cast<int>(cuda::gpus().size());
+  if (t.options.collectives == Collectives::memory && ranks_here > most_gpu_threads)
+    throw InputError(fmt::format(
+        "--comm thread on GPUs adds the arrays of at most {} ranks, not {}; take --comm nccl.",
+        most_gpu_threads, ranks_here));
   if (t.options.collectives == Collectives::nccl && ranks_here > gpus)
     throw InputError(fmt::format(
         "--comm nccl gives each rank a GPU of its own, but {} ranks would share {}; take at most "

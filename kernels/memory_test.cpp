@@ -62,6 +62,36 @@ TEST_P(Memory, Adds) {
   EXPECT_THROW(run(Add{x.view(), y}, 1), Error);
 }
 
+std::string sentence_of(const Op& op) {
+  try {
+    run(op);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST_P(Memory, GoesFromAndToTheHostAsItIs) {
+  if (!on_gpu()) GTEST_SKIP() << "the processor has no other memory than the host's";
+  std::vector<float> from{1, 2, 3}, to(3);
+  const auto of_host = [](std::vector<float>& x) {
+    return View(reinterpret_cast<std::uintptr_t>(x.data()), x.size(), DType::f32, Space::host);
+  };
+  const Guarded<float> there(3);
+  const Guarded<Bf16> narrow(3);
+  run(Cast{of_host(from), there});
+  run(Cast{there, of_host(to)});
+  EXPECT_EQ(to, from);
+  EXPECT_EQ(sentence_of(Cast{of_host(from), narrow}),
+            "cast: f32 to bf16 cannot be converted on the way from or to the host, only copied");
+  EXPECT_EQ(sentence_of(Cast{of_host(from), of_host(to)}),
+            "cast: to is not in device memory, where the GPU computes");
+  EXPECT_EQ(sentence_of(Fill{of_host(to), {}, 0, 0, 0}),
+            "fill: to is not in device memory, where the GPU computes");
+  EXPECT_EQ(sentence_of(Transfer{}),
+            "a transfer was given to the GPU's arithmetic, but only a communicator can run it");
+}
+
 TEST_P(Memory, FillIsAFunctionOfTheElement) {
   constexpr std::size_t n = 100000;
   Guarded<float> whole(n), part(5000), other(n), constant(5);

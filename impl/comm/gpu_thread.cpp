@@ -1,16 +1,10 @@
 #include "impl/comm/gpu_thread.hpp"
 
-#include <fmt/format.h>
-
 namespace shardmark {
 
 GpuThreadCommunicator::GpuThreadCommunicator(Device& d, ThreadWorld& w)
     : Communicator(d, w.size(), w.rank(), Collectives::memory), world_(w) {
-  const std::size_t most = SumRanks().from.size();
-  if (static_cast<std::size_t>(w.size()) > most)
-    throw InputError(fmt::format(
-        "--comm thread on GPUs adds the arrays of at most {} ranks, not {}; take --comm nccl.",
-        most, w.size()));
+  require(w.size() <= most_gpu_threads, "a sum takes fewer arrays than there are ranks");
 }
 
 // The host waits until all ranks have enqueued so far, their streams for what they have enqueued.

@@ -1,17 +1,18 @@
 #pragma once
-// How do threads whose arrays are in GPU memory exchange them? As ThreadCommunicator, but nothing is
-// waited for by the host: ranks tell each other where their arrays are and behind which mark of
-// their stream, and each stream waits for its peers' marks on the GPU. So N ranks may share one
-// GPU, or read each other's over NVLink and PCIe.
+// How do threads whose arrays are in GPU memory exchange them? As ThreadCommunicator, but the host
+// waits for nothing on a GPU: ranks tell each other where their arrays are and behind which mark of
+// their stream, and each stream waits for its peers' marks. So N ranks may share one GPU, or read
+// each other's over NVLink and PCIe.
 #include "impl/comm/communicator.hpp"
 #include "impl/comm/thread.hpp"
 #include "kernels/cuda/device.hpp"
 
 namespace shardmark {
 
+inline constexpr int most_gpu_threads = std::tuple_size_v<decltype(SumRanks::from)>;
+
 class GpuThreadCommunicator final : public Communicator {
  public:
-  // Throws InputError: more ranks than one sum takes.
   GpuThreadCommunicator(Device&, ThreadWorld&);
   std::uint64_t moved_bytes() const override { return moved_; }
   std::string_view moved_witness() const override {

@@ -6,6 +6,7 @@
 
 #include "impl/strategies/strategy.hpp"
 #include "impl/train.hpp"
+#include "kernels/cuda/device.hpp"
 
 namespace shardmark {
 
@@ -22,6 +23,17 @@ inline constexpr Collectives in_another_order = Collectives::nccl;
 inline constexpr DeviceKind test_device = DeviceKind::cpu;
 inline constexpr Collectives in_another_order = Collectives::ring;
 #endif
+// A stand-in for a GPU takes its time.
+inline std::vector<int> all_ranks() {
+  if (test_device == DeviceKind::cuda) return {1, 2, 3, 4};
+  return {1, 2, 3, 4, 5, 7, 8};
+}
+// GPUs may be few: NCCL gives each rank one of its own.
+inline bool has_devices_for(const Training& t) {
+  return t.device == DeviceKind::cpu || t.options.collectives != Collectives::nccl ||
+         static_cast<std::size_t>(t.ranks) <= cuda::gpus().size();
+}
+
 inline constexpr bool on_gpu = test_device == DeviceKind::cuda;
 
 }  // namespace shardmark

@@ -60,7 +60,8 @@ __device__ inline void mask_future(Sums<n>& scores, unsigned row, unsigned key) 
 // strips: of a warp. The queries' operands stay in registers where there is room for them.
 template <unsigned width>
 struct Forward {
-  static constexpr unsigned strips = width == 64 ? 2 : 1;
+  static constexpr unsigned strips = 2;
+  static constexpr bool kept = width == 64;
   static constexpr unsigned rows = attention_warps * strips * strip;
   static constexpr std::size_t shared_elements = (rows + 2 * keys) * width;
 };
@@ -68,7 +69,7 @@ struct Forward {
 template <class T, unsigned width>
 struct Queries {
   static constexpr unsigned strips = Forward<width>::strips;
-  Strip<T, width, true> q[strips];
+  Strip<T, width, Forward<width>::kept> q[strips];
   Sums<width / 8> out[strips];
   Softmax softmax[strips];
   unsigned row;  // of the sequence: the warp's first
@@ -76,13 +77,10 @@ struct Queries {
   __device__ void begin(const SharedTile<T, width>& tile, unsigned first) {
     const unsigned in_tile = threadIdx.x / 32 * strips * strip;
     row = first + in_tile;
+    shardmark::cuda::begin(q, tile, in_tile);
+    clear(out);
 #pragma unroll
-    for (unsigned s = 0; s < strips; ++s) {
-      q[s].tile = tile;
-      q[s].row = in_tile + s * strip;
-      out[s].clear();
-      softmax[s] = {{-INFINITY, -INFINITY}, {0, 0}};
-    }
+    for (auto& s : softmax) s = {{-INFINITY, -INFINITY}, {0, 0}};
   }
   __device__ bool see(unsigned key) const { return key < row + strips * strip; }
 
@@ -148,10 +146,7 @@ __global__ void __launch_bounds__(attention_threads)
     wait_for_copies<0>();
     __syncthreads();
     load(v, v_at, key);
-    if (key == 0) {
-#pragma unroll
-      for (auto& s : mine.q) s.keep();
-    }
+    if (key == 0) keep(mine.q);
     Sums<keys / 8> scores[Forward<width>::strips];
     if (mine.see(key)) multiply_by_rows(scores, mine.q, k);
     wait_for_copies<0>();

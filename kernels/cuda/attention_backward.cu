@@ -9,16 +9,22 @@
 namespace shardmark::cuda {
 namespace {
 
-constexpr unsigned block_rows = attention_warps * strip;  // of keys, or of queries
-
-// Rows that a walk has at once, and shared memory: two tiles that stay, and two that come while two
-// are used.
-template <unsigned width>
-struct Backward {
-  static constexpr unsigned walked = width == 64 ? 64 : 32;
-  static constexpr std::size_t shared_elements = (2 * block_rows + 4 * walked) * width;
-  static constexpr std::size_t row_values = 4 * walked;  // f32: lse and delta of walked queries
+// A block has `rows` of keys or of queries, and walks over `walked` of the others at once. In shared
+// memory are two tiles of its own, and two that come while two are used. What registers hold decides
+// how many strips a warp has: the more, the fewer times it loads what it walks over.
+template <unsigned width, unsigned strips_of_warp, bool keeps>
+struct Pass {
+  static constexpr unsigned strips = strips_of_warp, rows = attention_warps * strips * strip;
+  static constexpr unsigned walked = 32;
+  static constexpr bool kept = keeps;
+  template <class T>  // lse and delta of the walked behind the tiles
+  static constexpr std::size_t shared_bytes = (2 * rows + 4 * walked) * width * sizeof(T) +
+                                              4 * walked * sizeof(float);
 };
+template <unsigned width>
+using KeyPass = Pass<width, width == 64 ? 2 : 1, false>;
+template <unsigned width>
+using QueryPass = Pass<width, width == 64 ? 2 : 1, width == 64>;
 
 // delta of a row of a head, by a warp.
 template <class T>
@@ -55,9 +61,8 @@ struct RowValues {
 };
 
 // The tiles that a walk uses and those that come, and what belongs to their rows.
-template <class T, unsigned width>
+template <class T, unsigned width, unsigned rows>
 struct Walked {
-  static constexpr unsigned rows = Backward<width>::walked;
   SharedTile<T, width> first, second;
   float *lse, *delta;
 
@@ -79,13 +84,26 @@ struct Walked {
   }
 };
 
-// dk and dv of 64 keys. Rows are keys, columns queries: what a warp has is transposed, and needs no
+// Stores the strips of a warp, which are rows first + row and on of an array with `sequence`.
+template <class T, unsigned width, unsigned strips>
+__device__ inline void store_strips(const Sums<width / 8> (&sums)[strips], float factor,
+                                    const SharedTile<T, width>& tile, unsigned row, T* array,
+                                    std::size_t stride, unsigned first, const AttentionShape& is) {
+#pragma unroll
+  for (unsigned s = 0; s < strips; ++s) {
+    const unsigned in_tile = row + s * strip, at = first + in_tile;
+    store_strip(sums[s], factor, factor, tile, in_tile, array + at * stride, stride,
+                rows_there(is.sequence, at), is.head_dim);
+  }
+}
+
+// dk and dv of a block's keys. Rows are keys, columns queries: what a warp has is transposed, and needs no
 // other warp's.
 template <class T, unsigned width>
 __global__ void __launch_bounds__(attention_threads)
     differentiate_keys(AttentionGradients<T> arrays, AttentionShape is) {
-  constexpr unsigned walked = Backward<width>::walked;
-  constexpr bool kept = width == 64;
+  using Is = KeyPass<width>;
+  constexpr unsigned walked = Is::walked, block_rows = Is::rows, strips = Is::strips;
   const SharedTile<T, width> k{dynamic_shared<T>()}, v{k.at + block_rows * width};
   T* const tiles = v.at + block_rows * width;
   float* const values = reinterpret_cast<float*>(tiles + 4 * walked * width);
@@ -101,7 +119,7 @@ __global__ void __launch_bounds__(attention_threads)
     const unsigned head = first_head + step / tiles_a_head,
                    query = (first_tile + step % tiles_a_head) * walked,
                    rows = rows_there(is.sequence, query);
-    Walked<T, width> to(tiles, values, step % 2);
+    Walked<T, width, walked> to(tiles, values, step % 2);
     to.load(arrays.qkv + is.q(head) + query * stride, stride,
             arrays.grad + is.out(head) + query * is.width(), is.width(), rows, is.head_dim);
     to.load_values(arrays.lse + is.lse(head) + query, arrays.delta + is.lse(head) + query, rows);
@@ -112,43 +130,45 @@ __global__ void __launch_bounds__(attention_threads)
   v.template load<block_rows>(arrays.qkv + is.v(kv_head) + first_key * stride, stride, there,
                               is.head_dim);
   load(0);
-  const unsigned row = threadIdx.x / 32 * strip, lane = threadIdx.x % 32;
-  Strip<T, width, kept> keys[1]{{k, row, {}}}, their_values[1]{{v, row, {}}};
-  Sums<width / 8> dk[1], dv[1];
-  dk[0].clear();
-  dv[0].clear();
+  const unsigned row = threadIdx.x / 32 * strips * strip, lane = threadIdx.x % 32;
+  Strip<T, width, Is::kept> keys[strips], their_values[strips];
+  begin(keys, k, row);
+  begin(their_values, v, row);
+  Sums<width / 8> dk[strips], dv[strips];
+  clear(dk);
+  clear(dv);
   for (unsigned step = 0; step < steps; ++step) {
     wait_for_copies<0>();
     __syncthreads();
-    if (step == 0) keys[0].keep(), their_values[0].keep();
+    if (step == 0) keep(keys), keep(their_values);
     if (step + 1 < steps) load(step + 1);
-    const Walked<T, width> now(tiles, values, step % 2);
+    const Walked<T, width, walked> now(tiles, values, step % 2);
     const unsigned query = (first_tile + step % tiles_a_head) * walked, key = first_key + row;
     if (query + walked <= key) continue;  // none of these sees a key of this warp
-    Sums<walked / 8> p[1], ds[1];
+    Sums<walked / 8> p[strips], ds[strips];
     multiply_by_rows(p, keys, now.first);
     multiply_by_rows(ds, their_values, now.second);
-    differentiate(p[0], ds[0], is.scale * log2_of_e, [&](unsigned j, unsigned e) {
-      const unsigned column = 8 * j + lane % 4 * 2 + e % 2;
-      return RowValues{now.lse[column] * log2_of_e, now.delta[column],
-                       query + column >= key + lane / 4 + e / 2 * 8};
-    });
+#pragma unroll
+    for (unsigned s = 0; s < strips; ++s) {
+      differentiate(p[s], ds[s], is.scale * log2_of_e, [&](unsigned j, unsigned e) {
+        const unsigned column = 8 * j + lane % 4 * 2 + e % 2;
+        return RowValues{now.lse[column] * log2_of_e, now.delta[column],
+                         query + column >= key + s * strip + lane / 4 + e / 2 * 8};
+      });
+    }
     add_multiples(dv, p, now.second);
     add_multiples(dk, ds, now.first);
   }
-  const unsigned mine = first_key + row, rows = rows_there(is.sequence, mine);
-  store_strip(dk[0], is.scale, is.scale, k, row, arrays.dqkv + is.k(kv_head) + mine * stride,
-              stride, rows, is.head_dim);
-  store_strip(dv[0], 1, 1, v, row, arrays.dqkv + is.v(kv_head) + mine * stride, stride, rows,
-              is.head_dim);
+  store_strips(dk, is.scale, k, row, arrays.dqkv + is.k(kv_head), stride, first_key, is);
+  store_strips(dv, 1, v, row, arrays.dqkv + is.v(kv_head), stride, first_key, is);
 }
 
-// dq of 64 queries.
+// dq of a block's queries.
 template <class T, unsigned width>
 __global__ void __launch_bounds__(attention_threads)
     differentiate_queries(AttentionGradients<T> arrays, AttentionShape is) {
-  constexpr unsigned walked = Backward<width>::walked;
-  constexpr bool kept = width == 64;
+  using Is = QueryPass<width>;
+  constexpr unsigned walked = Is::walked, block_rows = Is::rows, strips = Is::strips;
   const SharedTile<T, width> q{dynamic_shared<T>()}, g{q.at + block_rows * width};
   T* const tiles = g.at + block_rows * width;
   const unsigned blocks = (is.sequence + block_rows - 1) / block_rows, head = blockIdx.x / blocks,
@@ -157,7 +177,7 @@ __global__ void __launch_bounds__(attention_threads)
   const std::size_t stride = is.stride();
   const T *k = arrays.qkv + is.k(is.kv_of(head)), *v = arrays.qkv + is.v(is.kv_of(head));
   const auto load = [&](unsigned key) {
-    Walked<T, width> to(tiles, nullptr, key / walked % 2);
+    Walked<T, width, walked> to(tiles, nullptr, key / walked % 2);
     to.load(k + key * stride, stride, v + key * stride, stride, rows_there(is.sequence, key),
             is.head_dim);
     end_of_copies();
@@ -166,47 +186,54 @@ __global__ void __launch_bounds__(attention_threads)
   g.template load<block_rows>(arrays.grad + is.out(head) + first * is.width(), is.width(), there,
                               is.head_dim);
   load(0);
-  const unsigned row = threadIdx.x / 32 * strip, lane = threadIdx.x % 32, query = first + row;
-  float lse[2], delta[2];
+  const unsigned row = threadIdx.x / 32 * strips * strip, lane = threadIdx.x % 32,
+                 query = first + row;
+  float lse[strips][2], delta[strips][2];
 #pragma unroll
-  for (unsigned r = 0; r < 2; ++r) {
+  for (unsigned r = 0; r < 2 * strips; ++r) {
     const unsigned mine = query + lane / 4 + 8 * r;
     const std::size_t at = is.lse(head) + mine;
-    lse[r] = mine < is.sequence ? arrays.lse[at] * log2_of_e : 0;
-    delta[r] = mine < is.sequence ? arrays.delta[at] : 0;
+    lse[r / 2][r % 2] = mine < is.sequence ? arrays.lse[at] * log2_of_e : 0;
+    delta[r / 2][r % 2] = mine < is.sequence ? arrays.delta[at] : 0;
   }
-  Strip<T, width, kept> queries[1]{{q, row, {}}}, grads[1]{{g, row, {}}};
-  Sums<width / 8> dq[1];
-  dq[0].clear();
+  Strip<T, width, Is::kept> queries[strips], grads[strips];
+  begin(queries, q, row);
+  begin(grads, g, row);
+  Sums<width / 8> dq[strips];
+  clear(dq);
   const unsigned end = first + (there < block_rows ? there : block_rows);
   for (unsigned key = 0; key < end; key += walked) {
     wait_for_copies<0>();
     __syncthreads();
-    if (key == 0) queries[0].keep(), grads[0].keep();
+    if (key == 0) keep(queries), keep(grads);
     if (key + walked < end) load(key + walked);
-    if (key >= query + strip) continue;  // no query of this warp sees these
-    const Walked<T, width> now(tiles, nullptr, key / walked % 2);
-    Sums<walked / 8> p[1], ds[1];
+    if (key >= query + strips * strip) continue;  // no query of this warp sees these
+    const Walked<T, width, walked> now(tiles, nullptr, key / walked % 2);
+    Sums<walked / 8> p[strips], ds[strips];
     multiply_by_rows(p, queries, now.first);
     multiply_by_rows(ds, grads, now.second);
-    differentiate(p[0], ds[0], is.scale * log2_of_e, [&](unsigned j, unsigned e) {
-      return RowValues{lse[e / 2], delta[e / 2],
-                       query + lane / 4 + e / 2 * 8 >= key + 8 * j + lane % 4 * 2 + e % 2};
-    });
+#pragma unroll
+    for (unsigned s = 0; s < strips; ++s) {
+      differentiate(p[s], ds[s], is.scale * log2_of_e, [&](unsigned j, unsigned e) {
+        const unsigned mine = query + s * strip + lane / 4 + e / 2 * 8;
+        return RowValues{lse[s][e / 2], delta[s][e / 2],
+                         mine >= key + 8 * j + lane % 4 * 2 + e % 2};
+      });
+    }
     add_multiples(dq, ds, now.first);
   }
-  store_strip(dq[0], is.scale, is.scale, q, row, arrays.dqkv + is.q(head) + query * stride, stride,
-              rows_there(is.sequence, query), is.head_dim);
+  store_strips(dq, is.scale, q, row, arrays.dqkv + is.q(head), stride, first, is);
 }
 
 template <class T, unsigned width>
 void enqueue(const AttentionGradients<T>& arrays, const AttentionShape& is, cudaStream_t stream) {
-  const unsigned blocks = (is.sequence + block_rows - 1) / block_rows;
-  constexpr std::size_t bytes = Backward<width>::shared_elements * sizeof(T);
-  launch(differentiate_keys<T, width>, is.batch * is.kv_heads * blocks, attention_threads,
-         bytes + Backward<width>::row_values * sizeof(float), stream, arrays, is);
-  launch(differentiate_queries<T, width>, is.batch * is.heads * blocks, attention_threads, bytes,
-         stream, arrays, is);
+  const auto blocks = [&](unsigned rows) { return (is.sequence + rows - 1) / rows * is.batch; };
+  using Keys = KeyPass<width>;
+  using Queries = QueryPass<width>;
+  launch(differentiate_keys<T, width>, blocks(Keys::rows) * is.kv_heads, attention_threads,
+         Keys::template shared_bytes<T>, stream, arrays, is);
+  launch(differentiate_queries<T, width>, blocks(Queries::rows) * is.heads, attention_threads,
+         Queries::template shared_bytes<T>, stream, arrays, is);
 }
 
 template <class T>

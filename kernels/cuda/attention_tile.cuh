@@ -72,6 +72,22 @@ struct Strip {
   }
 };
 
+// The strips of a warp, one below the other; kept once they are there.
+template <class T, unsigned width, bool kept, unsigned strips>
+__device__ inline void begin(Strip<T, width, kept> (&left)[strips],
+                             const SharedTile<T, width>& tile, unsigned row) {
+#pragma unroll
+  for (unsigned s = 0; s < strips; ++s) {
+    left[s].tile = tile;
+    left[s].row = row + s * strip;
+  }
+}
+template <class T, unsigned width, bool kept, unsigned strips>
+__device__ inline void keep(Strip<T, width, kept> (&left)[strips]) {
+#pragma unroll
+  for (auto& s : left) s.keep();
+}
+
 // 16 x 8n sums of a lane's warp.
 template <unsigned n>
 struct Sums {
@@ -83,13 +99,18 @@ struct Sums {
   }
 };
 
+template <unsigned n, unsigned strips>
+__device__ inline void clear(Sums<n> (&sums)[strips]) {
+#pragma unroll
+  for (auto& s : sums) s.clear();
+}
+
 // sums (16, 8n) = strip (16, width) times the transposed tile (8n, width), for each of the strips.
 template <class T, unsigned width, bool kept, unsigned strips, unsigned n>
 __device__ inline void multiply_by_rows(Sums<n> (&sums)[strips],
                                         Strip<T, width, kept> (&left)[strips],
                                         const SharedTile<T, width>& tile) {
-#pragma unroll
-  for (auto& s : sums) s.clear();
+  clear(sums);
 #pragma unroll
   for (unsigned k = 0; k < width / 16; ++k) {
     FragmentA a[strips];

@@ -24,7 +24,8 @@ struct Memory {
 // A GPU, a stream and a library, and what is timed on them.
 class Bench {
  public:
-  explicit Bench(const Gpu& gpu) {
+  // times: calls between two events, which tell half a microsecond.
+  Bench(const Gpu& gpu, int times) : times_(times) {
     on_.stream = stream_.get();
     on_.blas = &blas_;
     on_.multiprocessors = gpu.multiprocessors;
@@ -34,16 +35,17 @@ class Bench {
   Blas& blas() { return blas_; }
   cudaStream_t stream() const { return stream_.get(); }
   void run(const Op& op) { cuda::run(op, on_); }
-  // Seconds of one of `times` calls.
-  double seconds(int times, const std::function<void()>& f) {
+  // Seconds of one call.
+  double seconds(const std::function<void()>& f) {
     begin_.record(stream());
-    for (int i = 0; i < times; ++i) f();
+    for (int i = 0; i < times_; ++i) f();
     end_.record(stream());
     check(cudaStreamSynchronize(stream()), "a benchmark");
-    return static_cast<double>(end_.ns_since(begin_)) * 1e-9 / times;
+    return static_cast<double>(end_.ns_since(begin_)) * 1e-9 / times_;
   }
 
  private:
+  int times_;
   Stream stream_;
   Blas blas_;
   Partials partials_;
@@ -85,13 +87,12 @@ inline benchmark::Counter figure(double x) {
 inline void time_pairs(benchmark::State& state, Bench& bench, const char* rate, double amount,
                        const char* share, const std::function<void()>& f,
                        const std::function<void()>& other) {
-  constexpr int times = 10;  // between two events, which tell half a microsecond
-  bench.seconds(1, f);
-  if (other) bench.seconds(1, other);
+  bench.seconds(f);
+  if (other) bench.seconds(other);
   std::vector<double> rates, shares;
   for (auto _ : state) {
-    const double s = bench.seconds(times, f);
-    if (other) shares.push_back(bench.seconds(times, other) / s);
+    const double s = bench.seconds(f);
+    if (other) shares.push_back(bench.seconds(other) / s);
     rates.push_back(amount / s);
     state.SetIterationTime(s);
   }

@@ -206,9 +206,9 @@ int main(int argc, char** argv) {
   const cuda::Gpu gpu = cuda::gpus().front();
   benchmark::AddCustomContext("gpu", gpu.name);
   benchmark::AddCustomContext("library", cuda::library());
-  cuda::Bench bench(gpu);
+  cuda::Bench bench(gpu, tiny ? 1 : 10);
   // Of a gpt of 124 million parameters with 8 sequences; arrays that no cache holds.
-  cuda::register_all(bench, tiny ? cuda::Sizes{128, 64, 32, 2, 5000}
+  cuda::register_all(bench, tiny ? cuda::Sizes{64, 32, 16, 2, 1000}
                                  : cuda::Sizes{768, 8192, 1024, 12, std::size_t{32} << 20});
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
