@@ -53,9 +53,9 @@ void ended(SharedRun& shared, int ranks) {
   shared.ended.notify_all();
 }
 
-// Activities are known by the span in which they were launched.
+// Who watches knows a kernel by the span or range in which it was launched.
 nccl::Launches launches_of(const Training& t) {
-  return t.profile ? nccl::Launches::by_caller : nccl::Launches::apart;
+  return t.profile || nvtx::attached() ? nccl::Launches::by_caller : nccl::Launches::apart;
 }
 
 std::unique_ptr<Communicator> communicator_of_threads(Device& d, ThreadWorld& w,
