@@ -1,5 +1,5 @@
-// Does a run say what its GPUs did, at which clocks, and when Nsight is to capture? The command runs
-// for real; its GPUs are stand-ins that tell a libcupti of the tests' what they do
+// Does a run say what its GPUs did, at which clocks, and when Nsight is to capture? The command
+// runs for real; its GPUs are stand-ins that tell a libcupti of the tests' what they do
 // (profilers/cupti_standin.cpp), and the driver is one as well (profilers/driver_standin.cpp).
 #include <gtest/gtest.h>
 
@@ -101,6 +101,10 @@ TEST_F(Profiled, TimesAreOfTheActivities) {
   }
   EXPECT_NE(ran.out.find("profiled: times are not measurements"), ran.out.npos) << ran.out;
   EXPECT_NE(ran.out.find("PROFILE of step"), ran.out.npos) << ran.out;
+  const Ran same = testing::shardmark(f, "compare results/latest results/latest");
+  EXPECT_NE(same.out.find("a profiled run's times are not measurements"), same.out.npos);
+  const Ran exported = testing::shardmark(f, "export --format gbench results/latest");
+  EXPECT_NE(exported.err.find("is profiled, and its times are not"), exported.err.npos);
   EXPECT_NE(ran.err.find("ok, profiled"), ran.err.npos) << ran.err;
   EXPECT_NE(ran.err.find("a profiled run makes one round, not the 3 of --rounds"), ran.err.npos);
 }

@@ -39,9 +39,9 @@ struct Pending {
   std::optional<Clock::time_point> since;  // it is the oldest
 };
 
-// Calls return at once (a communicator that does not block, or whose launches do not), so that a peer that is gone can be
-// given up: a thread of its own looks for errors, for the failure of other ranks, and for verbs
-// that do not end.
+// Calls return at once (a communicator that does not block, or one whose launches do not), so that
+// a peer that is gone can be given up: a thread of its own looks for errors, for the failure of
+// other ranks, and for verbs that do not end.
 class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(Device& d, World& w, double timeout_s, Launches launches)
