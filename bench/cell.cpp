@@ -60,6 +60,7 @@ void each_field(C& c, F&& field) {
   field("comm_timeout_s", c.comm_timeout_s);
   field("inject", c.inject);
   field("trace", c.trace);
+  field("profile", c.profile);
 }
 
 // The files' names; where a path says more than its last name, so does a hash of all of them.
@@ -222,6 +223,7 @@ std::string id_of(const Cell& c) {
   differing(&Cell::comm_timeout_s, with("comm-timeout-{}"));
   differing(&Cell::inject, with("inject-{}"));
   differing(&Cell::trace, [](bool) { return std::string("trace"); });
+  differing(&Cell::profile, with("profile-{}"));
   return id;
 }
 
@@ -246,7 +248,8 @@ Cell cell_from_json(const json& from) {
     keys.emplace_back(key);
     const auto it = from.find(key);
     if (it == from.end() && older && came_with_precision(key)) return;
-    if (it == from.end() && std::string_view(key) == "trace") return;  // none was, before
+    const std::string_view k = key;
+    if (it == from.end() && (k == "trace" || k == "profile")) return;  // none was, before
     if (it == from.end()) throw InputError(fmt::format("a cell lacks the key \"{}\".", key));
     try {
       if (!right_type<std::decay_t<decltype(value)>>(*it)) throw InputError("");

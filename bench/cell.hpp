@@ -55,6 +55,7 @@ struct Cell {
   double timeout_s = 600, comm_timeout_s = 60;
   std::string inject;  // a fault on purpose, for tests
   bool trace = false;  // its steps are written down for other programs: no time of it counts
+  std::string profile = "none";  // or cupti: it records what GPUs do, and no time counts either
   bool operator==(const Cell&) const = default;
 };
 

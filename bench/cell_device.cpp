@@ -20,6 +20,11 @@ void check_without_gpus(const Cell& c) {
     refuse(
         "--precision tf32 is a product of GPUs' tensor cores, which needs --device cuda; on the "
         "processor take fp32.");
+  if (c.profile != "none")
+    refuse(
+        fmt::format("--profile {} records what GPUs do, which needs --device cuda; on the "
+                    "processor take --trace.",
+                    c.profile));
 }
 
 }  // namespace
@@ -30,6 +35,8 @@ void check_device(const Cell& c) {
         fmt::format("--collectives {} does not fit --comm {}: nccl belongs to nccl, and nothing "
                     "else does.",
                     c.collectives, c.comm));
+  if (c.profile != "none" && c.profile != "cupti")
+    refuse(fmt::format("--profile is \"{}\", but must be cupti or none.", c.profile));
   if (c.device == "cpu") return check_without_gpus(c);
   if (c.comm == "mpi")
     refuse(

@@ -132,7 +132,8 @@ TEST(cell_options, what_does_not_fit_together_is_refused) {
 
 TEST(cell_options, values_that_may_not_be_are_refused) {
   EXPECT_EQ(refusal({{"--precision", "bf61"}}),
-            "--precision \"bf61\" is unknown; it may be fp32 or bf16 or fp16; did you mean bf16?");
+            "--precision \"bf61\" is unknown; it may be fp32 or bf16 or fp16 or tf32; did you mean "
+            "bf16?");
   EXPECT_EQ(refusal({{"--reduce-dtype", "f32"}}),
             "--reduce-dtype \"f32\" is unknown; it may be fp32 or bf16 or fp16; did you mean "
             "fp32?");
@@ -253,9 +254,10 @@ TEST(cell_options, a_cells_file_is_refused_alike) {
     c[key] = value;
     return refused([&] { validate(cell_from_json(c), 100'000); });
   };
-  EXPECT_EQ(sentence("precision", "tf32"),
-            "a cell's \"precision\" \"tf32\" is unknown; it may be fp32 or bf16 or fp16; did you "
-            "mean fp32?");
+  EXPECT_EQ(
+      sentence("precision", "fp31"),
+      "a cell's \"precision\" \"fp31\" is unknown; it may be fp32 or bf16 or fp16 or tf32; did you "
+      "mean fp32?");
   EXPECT_EQ(sentence("recompute", true),
             "a cell's \"recompute\" is true, which is of the wrong "
             "type.");

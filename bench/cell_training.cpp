@@ -217,6 +217,7 @@ Training training_of(const Cell& c, std::vector<std::uint8_t> corpus, const Arch
   t.corpus = std::move(corpus);
   t.inject = c.inject;
   t.trace = c.trace;
+  t.profile = c.profile != "none";
   return t;
 }
 

@@ -69,7 +69,8 @@ json key_of(const json& record) {
                            "timeout_s",
                            "comm_timeout_s",
                            "inject",
-                           "trace"})
+                           "trace",
+                           "profile"})
     key.erase(free);
   // Two builds, or two texts of the same name, are two experiments.
   key["commit"] = record["commit"];

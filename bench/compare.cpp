@@ -29,17 +29,23 @@ std::string other_setting(const Sampled& base, const Sampled& head) {
   return "";
 }
 
-bool is_traced(const Sampled& s) {
-  return !s.exact.empty() && value_of(s.exact.front().settings, "trace") == true;
+// "traced" or "profiled", whose times are not measurements; empty: they are.
+std::string watched(const Sampled& s) {
+  if (s.exact.empty()) return "";
+  const Facts& settings = s.exact.front().settings;
+  return value_of(settings, "trace") == true        ? "traced"
+         : value_of(settings, "profile") == "cupti" ? "profiled"
+                                                    : "";
 }
 
 void compare_times(const Sampled& base, const Sampled& head, const CompareOptions& options,
                    ComparedCell& out) {
   if (options.across_machines || options.exact_only) return;
-  if (is_traced(base)) {
+  if (const std::string how = watched(base); !how.empty()) {
     out.verdict = Verdict::untimed;
     out.base_ns = out.head_ns = 0;
-    out.notes.push_back("not compared: the time, since a traced run's times are not measurements");
+    out.notes.push_back(
+        fmt::format("not compared: the time, since a {} run's times are not measurements", how));
     return;
   }
   out.ratio = ratio_of(base.step_ns, head.step_ns);
@@ -118,7 +124,7 @@ ComparedCell one_sided(const std::string& id, const Sampled& only, bool in_base)
                    .kinds = {},
                    .differences = {},
                    .notes = {}};
-  const double ns = only.step_ns.empty() || is_traced(only) ? 0 : median(only.step_ns);
+  const double ns = only.step_ns.empty() || !watched(only).empty() ? 0 : median(only.step_ns);
   (in_base ? out.base_ns : out.head_ns) = ns;
   (in_base ? out.base_rounds : out.head_rounds) = only.step_ns.size();
   const char* which = in_base ? "base" : "head";

@@ -10,7 +10,7 @@
 #include "bench/compare_text.hpp"
 #include "bench/gbench.hpp"
 #include "bench/text.hpp"
-#include "bench/traces.hpp"
+#include "bench/watched.hpp"
 #include "kernels/error.hpp"
 
 namespace shardmark {
@@ -121,11 +121,11 @@ int export_command(const ExportArguments& a) {
     const RunRecords run = run_records("RUN", a.run);
     warn(run.warnings);
     for (const json& r : run.records)
-      if (is_traced(r.at("cell")))
+      if (const std::string watched = watched_text(r.at("cell")); !watched.empty())
         throw InputError(
-            fmt::format("RUN: {} is traced, and its times are not measurements; export a run "
-                        "without --trace.",
-                        a.run));
+            fmt::format("RUN: {} is {}, and its times are not measurements; export a run without "
+                        "--trace and --profile.",
+                        a.run, watched.substr(0, watched.find(':'))));
     text = google_benchmark_of(run.records).dump(1, ' ', false, json::error_handler_t::replace);
   } catch (const json::exception& e) {
     throw InputError(fmt::format(

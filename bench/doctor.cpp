@@ -5,6 +5,7 @@
 
 #include "bench/machine.hpp"
 #include "bench/units.hpp"
+#include "profilers/cupti.hpp"
 #include "profilers/nvtx.hpp"
 
 namespace shardmark {
@@ -121,6 +122,11 @@ std::string nvtx_text() {
                        : fmt::format("– ({})", nvtx::library());
 }
 
+std::string cupti_text() {
+  return cupti::built() ? cupti::library() + ", records what GPUs do"
+                        : fmt::format("– ({})", cupti::library());
+}
+
 std::string single_copy_text(const json& m) {
   const json& scope = m["ptrace_scope"];
   return fmt::format("{} (ptrace_scope {})",
@@ -229,7 +235,9 @@ std::string doctor_text(const json& m, const MeasuredRates& rates) {
   grid.row({"  MPI", mpi_text(m)});
   grid.row({"  one host", single_copy_text(m)});
   grid.row({"  GPUs", gpus_text(m)});
+  grid.row({"  GPU driver", fact(m, "gpu_driver")});
   grid.row({"  NVTX", nvtx_text()});
+  grid.row({"  CUPTI", cupti_text()});
   std::string text = grid.text();
 
   Grid measured(1);

@@ -23,7 +23,7 @@ struct MeasuredRates {
     double copy = 0;                                       // bytes/s, read + written
     std::vector<std::pair<std::string, double>> products;  // by precision, FLOP/s
   };
-  std::vector<OnGpu> gpus;
+  std::vector<OnGpu> gpus{};
 };
 
 // One line each; empty where nothing is wrong.

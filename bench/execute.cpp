@@ -14,6 +14,7 @@
 
 #include "bench/measured.hpp"
 #include "bench/process.hpp"
+#include "bench/profiles.hpp"
 #include "bench/rank_process.hpp"
 #include "bench/text.hpp"
 #include "bench/traces.hpp"
@@ -53,10 +54,11 @@ json trained(const Cell& cell) {
     limit_allocation(cell.memory_limit_bytes + stacks_bytes(cell, cell.ranks));
   Training training = training_of(cell, std::move(corpus.bytes));
   training.rate_products = true;
-  const TrainingReport report = train(training);
-  check_resident(cell, report.resident_peak_bytes);
-  json sections = sections_of(training, report);
-  add_traces(cell, training, report, sections);
+  const Trained all = trained(training, [](const Training& t) { return train(t); });
+  check_resident(cell, all.report.resident_peak_bytes);
+  json sections = sections_of(training, all.report);
+  add_traces(cell, training, all.report, sections);
+  add_profile(training, all, sections);
   sections["corpus"] = std::move(about);
   return {{"sections", std::move(sections)}};
 }
@@ -115,7 +117,8 @@ json trained(const Cell& cell, mpi::Group& group, bool own_process) {
                                                 : cell.memory_limit_bytes + stacks_bytes(cell, 1));
   Training training = training_of(cell, std::move(corpus.bytes));
   training.rate_products = true;
-  const TrainingReport report = train(training, group);
+  const Trained all = trained(training, [&group](const Training& t) { return train(t, group); });
+  const TrainingReport& report = all.report;
   if (own_peak)
     check_resident(cell, report.ranks[static_cast<std::size_t>(group.rank())].resident_peak_bytes);
   const bool others_peak = on_any(group, !own_peak);
@@ -126,6 +129,7 @@ json trained(const Cell& cell, mpi::Group& group, bool own_process) {
   if (group.rank() != 0) return nullptr;
   json sections = sections_of(training, report);
   add_traces(cell, training, report, sections);
+  add_profile(training, all, sections);
   if (others_peak)
     forget_resident(
         sections,

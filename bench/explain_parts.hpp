@@ -1,6 +1,6 @@
 #pragma once
 // What do the sections of an explained cell share? Numbers and their absence in one form, and the
-// section of traffic, which is a file of its own.
+// sections that are files of their own.
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -14,6 +14,8 @@ std::string difference(const nlohmann::json& measured, const nlohmann::json& exa
 // Why a value of the record is missing.
 std::string why(const nlohmann::json& in, const std::string& key);
 
-std::string traffic_section(const nlohmann::json& record);
+std::string opening(const nlohmann::json& record);          // explain_head.cpp
+std::string traffic_section(const nlohmann::json& record);  // explain_traffic.cpp
+std::string profile_section(const nlohmann::json& record);  // explain_profile.cpp
 
 }  // namespace shardmark::explained

@@ -122,6 +122,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"gpus=1", "--device cuda --all-reduce direct", "--all-reduce direct is there for"},
         Wrong{"gpus=1", "--device cuda --memory-limit 1GB", "--memory-limit limits the host's"},
         Wrong{"gpus=1", "--device cuda --threads-per-rank 2", "the GPU computes"},
+        Wrong{"gpus=1", "--profile cupti", "--profile cupti records what GPUs do, which needs"},
+        Wrong{"gpus=1", "--device cuda --profile nsys", "--profile is \"nsys\", but must be cupti"},
         Wrong{"gpus=1", "--device cude", "--device"}));
 
 // A rank that dies in NCCL takes the others along, at once and in one sentence.

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "bench/self_checks.hpp"
+
 namespace shardmark {
 
 using nlohmann::json;
@@ -14,7 +16,28 @@ struct Card {
   std::vector<std::size_t> ranks;
   std::uint64_t reserved_bytes = 0;
   std::int64_t used_before_bytes = 0, communicator_bytes = 0, driver_bytes = 0;
+  GpuState before, behind;  // as its first rank was told
 };
+
+json state_of(const GpuState& s) {
+  json out;
+  const std::string why = s.why_not.empty() ? "the driver does not tell" : s.why_not;
+  for (const auto& [key, value] : {std::pair("sm_mhz", s.sm_mhz),
+                                   {"most_sm_mhz", s.most_sm_mhz},
+                                   {"memory_mhz", s.memory_mhz},
+                                   {"power_mw", s.power_mw},
+                                   {"temperature_c", s.temperature_c}}) {
+    if (value)
+      out[key] = *value;
+    else
+      set_missing(out, key, why);
+  }
+  if (s.reasons)
+    out["reasons"] = *s.reasons;
+  else
+    set_missing(out, "reasons", why);
+  return out;
+}
 
 json card_of(const std::string& host, int gpu, const Card& c) {
   const auto reserved = static_cast<std::int64_t>(c.reserved_bytes);
@@ -25,7 +48,9 @@ json card_of(const std::string& host, int gpu, const Card& c) {
           {"driver_bytes", c.driver_bytes},
           {"unexplained_bytes", c.driver_bytes - reserved},
           {"communicator_bytes", c.communicator_bytes},
-          {"used_before_bytes", c.used_before_bytes}};
+          {"used_before_bytes", c.used_before_bytes},
+          {"before", state_of(c.before)},
+          {"behind", state_of(c.behind)}};
 }
 
 }  // namespace
@@ -36,6 +61,7 @@ json gpu_sections(const Training& t, const TrainingReport& r) {
   for (std::size_t i = 0; i < r.ranks.size(); ++i) {
     const GpuUse& use = r.ranks[i].gpu;
     Card& c = cards[{r.ranks[i].host, use.gpu}];
+    if (c.ranks.empty()) c.before = use.before, c.behind = use.behind;
     c.ranks.push_back(i);
     c.reserved_bytes += use.reserved_bytes;
     c.used_before_bytes = std::max(c.used_before_bytes, use.used_before_bytes);

@@ -12,8 +12,8 @@
 #include "bench/blocks.hpp"
 #include "bench/link_text.hpp"
 #include "bench/registry.hpp"
-#include "bench/traces.hpp"
 #include "bench/units.hpp"
+#include "bench/watched.hpp"
 
 namespace shardmark {
 
@@ -67,9 +67,11 @@ std::vector<std::string> time_legend(const std::vector<Group>& groups) {
                   "nothing; hidden: while it computed, so no part of the sum.",
                   recomputes(groups) ? " + recompute" : ""),
       beneath + interval_text(groups)};
-  if (any(groups, [](const Group& g, const Row&) { return is_traced(g.settings); }))
-    lines.push_back(
-        fmt::format("{}{}, here or below; without --trace they are.", beneath, traced_text));
+  for (const auto& [text, flag] : {std::pair(traced_text, "--trace"), {profiled_text, "--profile"}})
+    if (any(groups,
+            [text = text](const Group& g, const Row&) { return watched_text(g.settings) == text; }))
+      lines.push_back(
+          fmt::format("{}{}, here or below; without {} they are.", beneath, text, flag));
   if (any(groups, [](const Group& g, const Row& r) {
         const Row* ddp = g.find("ddp", r.overlap);
         const Row* off = g.find(r.strategy, false);

@@ -14,6 +14,8 @@
 #include "impl/strategies/strategy.hpp"
 #include "kernels/cpu/math.hpp"
 #include "kernels/cuda/device.hpp"
+#include "profilers/cupti.hpp"
+#include "profilers/nvml.hpp"
 #include "profilers/nvtx.hpp"
 
 namespace shardmark {
@@ -84,6 +86,21 @@ Line gpus() {
   return {"cuda", "here", all + "; " + cuda::library()};
 }
 
+std::vector<Line> profilers() {
+  const Nvml nvml;
+  const std::string driver = nvml.driver().empty() ? "" : "; driver " + nvml.driver();
+  return {{"nvtx", nvtx::built() ? "here" : "absent",
+           (nvtx::built() ? "ranges for Nsight Systems and others; "
+                          : "there would be ranges for Nsight Systems; ") +
+               nvtx::library()},
+          {"cupti", cupti::built() ? "here" : "absent",
+           (cupti::built() ? "what GPUs did, for --profile cupti; built with "
+                           : "it would record what GPUs did; ") +
+               cupti::library()},
+          {"nvml", nvml.why_not().empty() ? "here" : "absent",
+           nvml.why_not().empty() ? "clocks of GPUs beside their times" + driver : nvml.why_not()}};
+}
+
 }  // namespace
 
 std::string list_text() {
@@ -115,11 +132,7 @@ std::string list_text() {
            {"nccl", nccl::built() ? "here" : "absent",
             (nccl::built() ? "between GPUs, of one host or many; " : "it would be between GPUs; ") +
                 nccl::library()}}) +
-      section("profilers from outside",
-              {{"nvtx", nvtx::built() ? "here" : "absent",
-                (nvtx::built() ? "ranges for Nsight Systems and others; "
-                               : "there would be ranges for Nsight Systems; ") +
-                    nvtx::library()}});
+      section("profilers", profilers());
   text.pop_back();  // no empty line at the end
   return text;
 }

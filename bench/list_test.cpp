@@ -10,6 +10,8 @@
 #include "impl/comm/mpi.hpp"
 #include "impl/models/registry.hpp"
 #include "impl/strategies/strategy.hpp"
+#include "profilers/cupti.hpp"
+#include "profilers/nvml.hpp"
 #include "profilers/nvtx.hpp"
 
 namespace shardmark {
@@ -54,7 +56,8 @@ TEST(List, says_why_something_is_absent) {
     EXPECT_GT(line.size(), at + 12) << line;
   }
   // cuda, nccl, and those of the others that were not built.
-  EXPECT_EQ(absent, 2 + !mpi::built() + !nvtx::built());
+  EXPECT_EQ(absent,
+            2 + !mpi::built() + !nvtx::built() + !cupti::built() + !Nvml().why_not().empty());
   EXPECT_TRUE(has(list_text(), mpi::library()));
 }
 

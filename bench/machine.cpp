@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "bench/machine_gpus.hpp"
 #include "bench/revision.hpp"  // written by the build: bench/revision.cmake
 #include "impl/comm/mpi.hpp"
 #include "impl/comm/nccl.hpp"
@@ -201,17 +202,6 @@ json libraries() {
           {"mpi", mpi::built() ? mpi::library() : "none"},
           {"cuda", cuda::built() ? cuda::library() : "none"},
           {"nccl", nccl::built() ? nccl::library() : "none"}};
-}
-
-void add_gpus(json& m) {
-  if (const std::string why = cuda::why_none(); !why.empty()) return set(m, "gpus", nullptr, why);
-  json all = json::array();
-  for (const cuda::Gpu& g : cuda::gpus())
-    all.push_back({{"name", g.name},
-                   {"compute_capability", fmt::format("{}.{}", g.major, g.minor)},
-                   {"multiprocessors", g.multiprocessors},
-                   {"memory_bytes", g.memory_bytes}});
-  m["gpus"] = std::move(all);
 }
 
 void add_cpu(json& m, const fs::path& root) {

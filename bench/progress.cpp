@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "bench/record.hpp"
-#include "bench/traces.hpp"
+#include "bench/watched.hpp"
 
 namespace shardmark {
 
@@ -22,7 +22,8 @@ std::size_t terminal_columns() {
 std::string outcome_text(const nlohmann::json& record) {
   if (text_at(record, "status") != "ok")
     return fmt::format("{}: {}", text_at(record, "status"), text_at(record, "reason"));
-  if (is_traced(record["cell"])) return "ok, traced";
+  if (const std::string watched = watched_text(record["cell"]); !watched.empty())
+    return "ok, " + watched.substr(0, watched.find(':'));
   if (!record.value("time", nlohmann::json()).is_object()) return "ok";
   const double step_ms = record["time"]["median"]["step_ns"].get<double>() * 1e-6;
   return fmt::format("ok, {:.2f} ms a step", step_ms);

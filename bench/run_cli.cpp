@@ -33,6 +33,7 @@ Examples:
   shardmark run --explain gpt-nano/zero1/n2/overlap-on     the same for a cell of the last run
   shardmark run --resume results/latest           go on with a run that was interrupted
   shardmark run --trace --strategy ddp,zero3      pictures of every step, for ui.perfetto.dev
+  shardmark run --device cuda --comm nccl --profile cupti    what GPUs did, beside CUDA's events
 A suite is a text file, whose name has a / or ends in .suite: a line is flags of
 this command, # starts a comment, and "run: --rounds 3" holds for all of it; flags
 given beside --suite replace its own.)";
@@ -66,6 +67,9 @@ CLI::App* add_run(CLI::App& app, RunTyped& p) {
                 "write the steps of every cell down for Perfetto and others; a run of its own, "
                 "whose times are not measurements: one round")
       ->group("The run");
+  add("--profile", p.run.profile, "cupti",
+      "record what GPUs did, by CUPTI; a run of its own, whose times are not measurements: one "
+      "round, in which every cell trains once without the recorder and once with it");
   add("--explain", p.run.explain, "CELL",
       "where the bytes and the time of this cell are, beside the formulas; a beginning of its id "
       "is enough");
@@ -78,9 +82,9 @@ void take_run_flags(const CLI::App& run, RunTyped& p) {
 }
 
 std::vector<std::string> run_flag_names() {
-  std::vector<std::string> names = {"--suite",   "--rounds",          "--order-seed",
-                                    "--out",     "--resume",          "--trace",
-                                    "--explain", "--strategy-config", "--help"};
+  std::vector<std::string> names = {"--suite",           "--rounds", "--order-seed", "--out",
+                                    "--resume",          "--trace",  "--profile",    "--explain",
+                                    "--strategy-config", "--help"};
   for (const std::string& name : cell_flag_names()) names.push_back(name);
   return names;
 }

@@ -9,6 +9,7 @@
 #include "bench/explain.hpp"
 #include "bench/isolated.hpp"
 #include "bench/machine.hpp"
+#include "bench/profiles.hpp"
 #include "bench/record.hpp"
 #include "bench/run_folder.hpp"
 #include "bench/runner.hpp"
@@ -16,6 +17,7 @@
 #include "bench/table.hpp"
 #include "bench/text.hpp"
 #include "bench/traces.hpp"
+#include "bench/watched.hpp"
 
 namespace shardmark {
 
@@ -80,9 +82,7 @@ Suite suite_of(const RunArguments& a) {
   if (!a.order_seed.empty())
     suite.run.order_seed =
         static_cast<std::uint64_t>(whole_number("--order-seed", a.order_seed, 0, INT64_MAX));
-  const bool resumed =
-      std::any_of(suite.cells.begin(), suite.cells.end(), [](const Cell& c) { return c.trace; });
-  if (a.trace || resumed) trace_all(suite, a.rounds);
+  watch_all(suite, a.trace, a.profile, a.rounds);
   return suite;
 }
 
@@ -105,6 +105,7 @@ void check_resume(const RunArguments& a) {
   if (!a.suite.empty()) others.emplace_back("--suite");
   if (!a.strategy_config.empty()) others.emplace_back("--strategy-config");
   if (a.trace) others.emplace_back("--trace");
+  if (!a.profile.empty()) others.emplace_back("--profile");
   if (!a.order_seed.empty()) others.emplace_back("--order-seed");
   if (!others.empty())
     throw InputError(
@@ -125,6 +126,7 @@ int show(const RunArguments& a, const Suite& suite, const fs::path& folder) {
                                  folder.string()));
   fmt::print("\nRecords: {}\n{}", (folder / "records.jsonl").string(),
              traces_text(records, folder));
+  fmt::print(stderr, "{}", unprofiled_text(records));
   bool failed = !crossed.empty() || !failed_checks(records).empty();
   for (const json& r : records)
     failed = failed || text_at(r, "status") != "ok" || lost_its_trace(r);
@@ -136,7 +138,7 @@ int show(const RunArguments& a, const Suite& suite, const fs::path& folder) {
 int run_command(const RunArguments& a, GivenWorld* world) {
   check_resume(a);
   if (!a.explain.empty() && a.suite.empty() && a.given.empty() && a.strategy_config.empty() &&
-      a.rounds.empty() && a.resume.empty() && !a.trace)
+      a.rounds.empty() && a.resume.empty() && !a.trace && a.profile.empty())
     return explain_existing(a);
   const Suite suite = suite_of(a);
   if (!a.explain.empty()) {

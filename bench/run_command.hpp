@@ -12,6 +12,7 @@ struct RunArguments {
   Given given;                                                  // the flags of cells
   std::string suite, rounds, order_seed, out, resume, explain;  // as typed; empty: not given
   std::string strategy_config;
+  std::string profile;  // as typed; empty: not given
   bool trace = false;
 };
 

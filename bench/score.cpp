@@ -11,7 +11,7 @@
 #include "bench/prediction.hpp"
 #include "bench/record.hpp"
 #include "bench/summary.hpp"
-#include "bench/traces.hpp"
+#include "bench/watched.hpp"
 
 namespace shardmark {
 namespace {
@@ -23,7 +23,7 @@ std::string why_not(const Row& row, const Cell& cell, const Cluster& c, const st
   if (!row.shown) return "no round that came to its end";
   const json& r = *row.shown;
   if (!r.at("time").is_object()) return "no recorded time";
-  if (cell.trace) return traced_text;
+  if (const std::string watched = watched_text(r.at("cell")); !watched.empty()) return watched;
   if (r.at("oversubscribed") != false) return "more threads than cores";
   if (cell.threads_per_rank != 1) return "several threads a rank";
   if (cell.device != "cpu") return "another device";

@@ -13,8 +13,8 @@
 #include "bench/link_text.hpp"
 #include "bench/record.hpp"
 #include "bench/text.hpp"
-#include "bench/traces.hpp"
 #include "bench/units.hpp"
+#include "bench/watched.hpp"
 
 namespace shardmark {
 
@@ -91,6 +91,7 @@ std::string setting(const std::string& key, const json& value) {
     return files.empty() ? "" : "data" + files;
   }
   if (key == "trace") return value == true ? traced_text : "";
+  if (key == "profile") return value == "cupti" ? profiled_text : "";
   if (key == "inject") return value == "" ? "" : "fault on purpose: " + value.get<std::string>();
   if (key == "timeout_s") return fmt::format("timeout {} s", value.get<double>());
   if (key == "comm_timeout_s") return fmt::format("collectives' timeout {} s", value.get<double>());

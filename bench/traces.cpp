@@ -37,18 +37,6 @@ TraceAbout about(const Cell& c, const Training& t, const TrainingReport& r) {
 
 }  // namespace
 
-bool is_traced(const json& cell) { return cell.value("trace", false); }
-
-void trace_all(Suite& suite, const std::string& rounds) {
-  for (Cell& c : suite.cells) c.trace = true;
-  if (!rounds.empty() && suite.run.rounds > 1)
-    suite.notes.push_back(
-        fmt::format("a traced run makes one round, not the {} of --rounds: its times are not "
-                    "measurements.",
-                    suite.run.rounds));
-  suite.run.rounds = 1;
-}
-
 void add_traces(const Cell& c, const Training& t, const TrainingReport& r, json& sections) {
   if (!c.trace) return;
   const TraceAbout what = about(c, t, r);

@@ -6,13 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/suite.hpp"
+#include "bench/cell.hpp"
 
 namespace shardmark {
-
-// All cells of the suite are traced, once each; a note where more rounds were asked for. rounds: as
-// typed.
-void trace_all(Suite&, const std::string& rounds);
 
 // Beside the sections of a record, under the key "traces": the texts of the files. Nothing where
 // the cell is not traced.
@@ -28,10 +24,5 @@ bool lost_its_trace(const nlohmann::json& record);
 // How to open them; empty where the run has none.
 std::string traces_text(const std::vector<nlohmann::json>& records,
                         const std::filesystem::path& folder);
-
-inline constexpr const char* traced_text = "traced: times are not measurements";
-
-// Of a record's cell, or of the settings of one.
-bool is_traced(const nlohmann::json& cell);
 
 }  // namespace shardmark

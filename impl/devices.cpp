@@ -28,6 +28,7 @@ std::unique_ptr<Device> make_device(const Training& t, const nvtx::Owner& owner,
     o.tf32 = t.tf32;
     o.owner = owner;
     o.timeout_s = t.comm_timeout_s;
+    o.recorder = calls.recorder;
     o.poll = std::move(calls.poll);
     o.on_span = std::move(calls.on_span);
     return cuda::make_device(std::move(o));

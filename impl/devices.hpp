@@ -14,6 +14,7 @@ struct DeviceCalls {
   std::function<void(std::exception_ptr)> on_error;
   std::function<void(const Interval&)> on_span;
   std::function<void(const Op&, int step, std::int64_t ns)> on_op;  // the processor's alone
+  cupti::Recorder* recorder = nullptr;                              // of GPUs alone
 };
 
 // place: which of the ranks on this host it is; where there are more of them than GPUs, they share.

@@ -42,11 +42,12 @@ std::int64_t spin_ns(const Training& t, int ranks_on_this_host, int cores) {
 }
 
 RankRun::RankRun(const Job& job, World& world, int place, const MakeCommunicator& make_communicator,
-                 std::int64_t spin, RankReport& report)
+                 std::int64_t spin, GpuRecorders& recorders, RankReport& report)
     : job_(job),
       training_(job.training),
       options_(job.training.options),
       report_(report),
+      recorders_(recorders),
       world_(world),
       place_(place),
       device_(device(spin)),
@@ -98,6 +99,7 @@ std::unique_ptr<Device> RankRun::device(std::int64_t spin) {
   calls.spin_ns = spin;
   calls.poll = [this] { world_.check(); };
   calls.on_span = injection(training_.inject, world_.rank());
+  calls.recorder = recorders_.cupti ? &*recorders_.cupti : nullptr;
   if (training_.time_ops)
     calls.on_op = [this](const Op& op, int step, std::int64_t ns) {
       if (step >= training_.warmup && step < training_.warmup + training_.steps)
@@ -113,27 +115,8 @@ std::unique_ptr<Device> RankRun::device(std::int64_t spin) {
   return make_device(training_, owner, place_, std::move(calls));
 }
 
-// What the driver says is looked at while no rank allocates.
-std::unique_ptr<Communicator> RankRun::communicator(const MakeCommunicator& make_it) {
-  report_.gpu.gpu = gpu_of(training_, place_);
-  if (report_.gpu.gpu < 0) return make_it(*device_);
-  world_.gather("");
-  report_.gpu.used_before_bytes = gpu_used();
-  world_.gather("");
-  auto made = make_it(*device_);
-  world_.gather("");
-  report_.gpu.communicator_bytes = gpu_used() - report_.gpu.used_before_bytes;
-  world_.gather("");
-  return made;
-}
-
-std::int64_t RankRun::gpu_used() const {
-  const int gpu = report_.gpu.gpu;
-  const std::uint64_t all = cuda::gpus()[static_cast<std::size_t>(gpu)].memory_bytes;
-  return static_cast<std::int64_t>(all) - static_cast<std::int64_t>(cuda::free_bytes(gpu));
-}
-
 void RankRun::make() {
+  world_.activity().step = -1;  // an earlier training of these ranks left it behind its steps
   device_->begin_step(-1);
   model_ = make_model(given_, training_.model, job_.architecture, options_, training_.sequence,
                       training_.batch);
@@ -146,11 +129,18 @@ void RankRun::make() {
 }
 
 void RankRun::train() {
+  report_.gpu.before = gpu_state();
   const std::int64_t begin = now_ns();
-  for (int i = 0; i < timed_steps_of(training_); ++i) step(i);
+  for (int i = 0; i < timed_steps_of(training_); ++i) {
+    if (i == training_.warmup && recorders_.capture) recorders_.capture->enter();
+    step(i);
+  }
   device_->drain();
   report_.loop_ns = now_ns() - begin;
+  if (recorders_.capture) recorders_.capture->leave();
+  report_.gpu.behind = gpu_state();
   world_.gather("");  // nobody measures anything below while others still train
+  read_activities();
   if (GpuUse& use = report_.gpu; use.gpu >= 0) {
     use.reserved_bytes = cuda::reserved_bytes(*device_);
     use.driver_bytes = gpu_used() - use.used_before_bytes - use.communicator_bytes;
@@ -200,8 +190,7 @@ void RankRun::collect() {
   }
   check_loss_scale();
   if (training_.record_time)
-    read_timeline(device_->timeline(), device_->memory().ledger().events(), training_, world_,
-                  report_);
+    read_timeline(recorded(), device_->memory().ledger().events(), training_, world_, report_);
   report_.left_over = device_->memory().ledger().left_over();
   report_.moved_bytes = comm_->moved_bytes();
   report_.moved_witness = comm_->moved_witness();

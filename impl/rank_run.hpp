@@ -6,6 +6,7 @@
 
 #include "impl/corpus.hpp"
 #include "impl/devices.hpp"
+#include "impl/gpu_recorders.hpp"
 #include "impl/op_times.hpp"
 #include "impl/strategies/strategy.hpp"
 #include "impl/train.hpp"
@@ -40,7 +41,7 @@ class RankRun {
   using MakeCommunicator = std::function<std::unique_ptr<Communicator>(Device&)>;
   // place: of this rank among those on its host.
   RankRun(const Job&, World&, int place, const MakeCommunicator&, std::int64_t spin_ns,
-          RankReport&);
+          GpuRecorders&, RankReport&);
   // Whatever goes wrong is said to the world; returns with the queues ended and all memory still
   // there.
   void run();
@@ -50,6 +51,9 @@ class RankRun {
   std::unique_ptr<Device> device(std::int64_t spin_ns);
   std::unique_ptr<Communicator> communicator(const MakeCommunicator&);
   std::int64_t gpu_used() const;  // bytes, whoever holds them
+  GpuState gpu_state() const;
+  void read_activities();
+  Timeline recorded();
   void make();
   void train();
   void step(int number);
@@ -64,6 +68,7 @@ class RankRun {
   const Training& training_;
   const Options& options_;
   RankReport& report_;
+  GpuRecorders& recorders_;
   World& world_;
   int place_;
   OpTimer op_times_;
@@ -74,6 +79,7 @@ class RankRun {
   Corpus corpus_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<Strategy> strategy_;
+  std::optional<Attributed> attributed_;
 };
 
 }  // namespace shardmark

@@ -62,16 +62,17 @@ void keep_median(const Timeline& t, const Training& training, World& world, Rank
 
 }  // namespace
 
+std::vector<StepTimes> step_times(const Timeline& t, const Training& training) {
+  std::vector<StepTimes> steps = breakdown(t, timed_steps_of(training));
+  steps.pop_back();  // the closing step: no step begins behind it
+  return steps;
+}
+
 void read_timeline(Timeline t, const std::vector<MemoryEvent>& memory, const Training& training,
                    World& world, RankReport& report) {
   if (world.one_clock()) compare_collectives(t, world);
-  const auto read = [&](const Timeline& from) {
-    std::vector<StepTimes> steps = breakdown(from, timed_steps_of(training));
-    steps.pop_back();  // the closing step: no step begins behind it
-    return steps;
-  };
-  report.steps = read(t);
-  if (training.overlap && world.one_clock()) report.ideal = read(replay(t));
+  report.steps = step_times(t, training);
+  if (training.overlap && world.one_clock()) report.ideal = step_times(replay(t), training);
   const auto warmup = static_cast<std::size_t>(training.warmup);
   const auto measured = static_cast<std::size_t>(training.steps);
   report.spans_by_step = span_counts(t, training.warmup, training.steps);

@@ -5,6 +5,9 @@
 
 namespace shardmark {
 
+// By step, warm-up included.
+std::vector<StepTimes> step_times(const Timeline&, const Training&);
+
 // Collective, behind the drain. Fills in steps, ideal, spans_by_step, timeline and traced of the
 // report, which already has its norms.
 void read_timeline(Timeline, const std::vector<MemoryEvent>&, const Training&, World&, RankReport&);

@@ -17,6 +17,36 @@ void each_field_of(I& interval, F& field) {
   all(begin, end, phase, label, step, skew, transfer, after, collective, busy);
 }
 
+template <class Use, class F>
+void each_field_of_gpu(Use& use, F& field) {
+  field(use.gpu);
+  field(use.reserved_bytes);
+  field(use.used_before_bytes);
+  field(use.communicator_bytes);
+  field(use.driver_bytes);
+  for (auto* s : {&use.before, &use.behind}) {
+    field(s->sm_mhz);
+    field(s->memory_mhz);
+    field(s->most_sm_mhz);
+    field(s->power_mw);
+    field(s->temperature_c);
+    field(s->reasons);
+    field(s->why_not);
+  }
+}
+
+template <class Profile, class F>
+void each_field_of_profile(Profile& p, F& field) {
+  field(p.why_not);
+  for (auto* sum : {&p.sums.activities, &p.sums.nccl, &p.sums.calls, &p.sums.unattributed})
+    field(*sum);
+  field(p.sums.idle_spans);
+  field(p.sums.untimed);
+  field(p.sums.dropped);
+  field(p.sums.unreadable);
+  field(p.by_events);
+}
+
 // One direction each; each_field() below names the fields once for both.
 class Writer {
  public:
@@ -31,6 +61,11 @@ class Writer {
   void operator()(const std::string& s) {
     (*this)(s.size());
     bytes += s;
+  }
+  template <class T>
+  void operator()(const std::optional<T>& v) {
+    (*this)(v.has_value());
+    if (v) (*this)(*v);
   }
   template <class T>
   void operator()(const std::vector<T>& v) {
@@ -66,6 +101,12 @@ class Reader {
     const std::size_t n = count();
     s = bytes_.substr(at_, n);
     at_ += n;
+  }
+  template <class T>
+  void operator()(std::optional<T>& v) {
+    bool there = false;
+    (*this)(there);
+    if (there) (*this)(v.emplace());
   }
   template <class T>
   void operator()(std::vector<T>& v) {
@@ -129,7 +170,8 @@ void each_field(Report& r, F& field) {
   field(r.host);
   field(r.resident_before_bytes);
   field(r.resident_peak_bytes);
-  field(r.gpu);
+  each_field_of_gpu(r.gpu, field);
+  each_field_of_profile(r.profile, field);
 }
 
 }  // namespace

@@ -42,6 +42,18 @@ RankReport full() {
   r.host = "h";
   r.resident_before_bytes = 21;
   r.resident_peak_bytes = 22;
+  r.gpu = {41, 42, 43, 44, 45, {}, {}};
+  r.gpu.before = {46, 47, {}, 48, 49, {}, "why"};
+  r.gpu.behind.reasons = {"hot", "thirsty"};
+  r.profile.why_not = "nobody";
+  r.profile.sums.activities = {50, 51};
+  r.profile.sums.nccl = {52, 53};
+  r.profile.sums.calls = {54, 55};
+  r.profile.sums.unattributed = {56, 57};
+  r.profile.sums.idle_spans = 58, r.profile.sums.untimed = 59;
+  r.profile.sums.dropped = 60, r.profile.sums.unreadable = 61;
+  r.profile.by_events.resize(3);
+  r.profile.by_events[2].step_ns = 62;
   return r;
 }
 
@@ -82,6 +94,34 @@ TEST(ReportBytes, NothingIsLost) {
   EXPECT_EQ(r.host, "h");
   EXPECT_EQ(r.resident_before_bytes, 21u);
   EXPECT_EQ(r.resident_peak_bytes, 22u);
+}
+
+TEST(ReportBytes, NothingOfTheGpuIsLost) {
+  const RankReport r = unpacked(packed(full()));
+  EXPECT_EQ(r.gpu.gpu, 41);
+  EXPECT_EQ(r.gpu.reserved_bytes, 42u);
+  EXPECT_EQ(r.gpu.used_before_bytes, 43);
+  EXPECT_EQ(r.gpu.communicator_bytes, 44);
+  EXPECT_EQ(r.gpu.driver_bytes, 45);
+  EXPECT_EQ(r.gpu.before.sm_mhz, 46u);
+  EXPECT_EQ(r.gpu.before.memory_mhz, 47u);
+  EXPECT_FALSE(r.gpu.before.most_sm_mhz);
+  EXPECT_EQ(r.gpu.before.power_mw, 48u);
+  EXPECT_EQ(r.gpu.before.temperature_c, 49u);
+  EXPECT_FALSE(r.gpu.before.reasons);
+  EXPECT_EQ(r.gpu.before.why_not, "why");
+  EXPECT_EQ(r.gpu.behind.reasons, (std::vector<std::string>{"hot", "thirsty"}));
+  EXPECT_EQ(r.profile.why_not, "nobody");
+  const Attributed& sums = r.profile.sums;
+  EXPECT_EQ(sums.activities, (Attributed::Sum{50, 51}));
+  EXPECT_EQ(sums.nccl, (Attributed::Sum{52, 53}));
+  EXPECT_EQ(sums.calls, (Attributed::Sum{54, 55}));
+  EXPECT_EQ(sums.unattributed, (Attributed::Sum{56, 57}));
+  EXPECT_EQ(sums.idle_spans, 58u);
+  EXPECT_EQ(sums.untimed, 59u);
+  EXPECT_EQ(sums.dropped, 60u);
+  EXPECT_EQ(sums.unreadable, 61u);
+  EXPECT_EQ(r.profile.by_events.at(2).step_ns, 62);
 }
 
 TEST(ReportBytes, PiecesAreRefused) {

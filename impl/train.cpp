@@ -28,6 +28,7 @@ struct SharedRun {
   Job job;
   ThreadHub hub;
   std::vector<RankReport> reports;
+  GpuRecorders recorders;
   // Peers read each other's memory: none is freed before the last rank's queues have ended.
   std::vector<std::unique_ptr<ThreadWorld>> worlds;
   std::vector<std::unique_ptr<RankRun>> runs;
@@ -40,6 +41,7 @@ struct SharedRun {
       : job(t),
         hub(t.ranks, t.comm_timeout_s, spin_ns(t, t.ranks, usable_cores())),
         reports(static_cast<std::size_t>(t.ranks)),
+        recorders(t, t.ranks),
         worlds(reports.size()),
         runs(reports.size()),
         running(t.ranks) {}
@@ -51,9 +53,15 @@ void ended(SharedRun& shared, int ranks) {
   shared.ended.notify_all();
 }
 
+// Who watches knows a kernel by the span or range in which it was launched.
+nccl::Launches launches_of(const Training& t) {
+  return t.profile || nvtx::attached() ? nccl::Launches::by_caller : nccl::Launches::apart;
+}
+
 std::unique_ptr<Communicator> communicator_of_threads(Device& d, ThreadWorld& w,
                                                       const Training& t) {
-  if (t.options.collectives == Collectives::nccl) return nccl::communicator(d, w, t.comm_timeout_s);
+  if (t.options.collectives == Collectives::nccl)
+    return nccl::communicator(d, w, t.comm_timeout_s, launches_of(t));
   if (t.device == DeviceKind::cuda) return std::make_unique<GpuThreadCommunicator>(d, w);
   return thread_communicator(d, w, t.options.collectives, t.options.all_reduce, t.link);
 }
@@ -64,8 +72,9 @@ void run_rank(const std::shared_ptr<SharedRun>& shared, int rank) {
     const Training& t = shared->job.training;
     auto& world = shared->worlds[at] = std::make_unique<ThreadWorld>(shared->hub, rank);
     const auto communicator = [&](Device& d) { return communicator_of_threads(d, *world, t); };
-    auto& run = shared->runs[at] = std::make_unique<RankRun>(
-        shared->job, *world, rank, communicator, shared->hub.spin_ns(), shared->reports[at]);
+    auto& run = shared->runs[at] =
+        std::make_unique<RankRun>(shared->job, *world, rank, communicator, shared->hub.spin_ns(),
+                                  shared->recorders, shared->reports[at]);
     run->run();
   } catch (const std::exception& e) {
     shared->hub.fail({rank, std::string("set-up: ") + e.what()});
@@ -160,6 +169,7 @@ TrainingReport report_of(const Job& job, std::vector<RankReport> ranks) {
 
 // What the user got wrong is not a rank's failure.
 void check_input(const Training& t, int ranks_here) {
+  require(!t.profile || t.record_time, "what is profiled is recorded");
   require(!t.time_ops || !t.overlap, "ops are timed where one queue runs them");
   for (int r = 0; r < t.ranks; ++r) injection(t.inject, r);
   cpu::instruction_set();
@@ -207,14 +217,15 @@ TrainingReport train(const Training& t, mpi::Group& group) {
   require(group.size() == t.ranks, "the group has another number of ranks than the training");
   const Job job(t);
   const std::int64_t spin = spin_ns(t, group.ranks_on_this_host(), group.cores_on_this_host());
+  GpuRecorders recorders(t, 1);
   RankRun run(
       job, group, place_in(group),
       [&](Device& d) {
         if (t.options.collectives == Collectives::nccl)
-          return nccl::communicator(d, group, t.comm_timeout_s);
+          return nccl::communicator(d, group, t.comm_timeout_s, launches_of(t));
         return group.communicator(d, t.options.collectives, t.link, t.comm_timeout_s, spin > 0);
       },
-      spin, mine);
+      spin, recorders, mine);
   run.run();
   std::vector<RankReport> reports;
   for (const std::string& bytes : group.gather(packed(mine))) reports.push_back(unpacked(bytes));

@@ -11,8 +11,10 @@
 #include "impl/comm/interface.hpp"
 #include "impl/comm/mpi.hpp"
 #include "impl/options.hpp"
+#include "profilers/activity.hpp"
 #include "profilers/breakdown.hpp"
 #include "profilers/ledgers.hpp"
+#include "profilers/nvml.hpp"
 #include "profilers/span_counts.hpp"
 #include "profilers/traced.hpp"
 
@@ -38,6 +40,9 @@ struct Training {
   std::vector<std::uint8_t> corpus;  // the bytes to train on; at least sequence + 1
   bool record_time = true;           // false: recorders off, to see what they cost
   bool trace = false;                // RankReport::traced is filled; needs record_time
+  // GPUs: CUPTI records them. RankReport::profile is filled, and all times are of what the GPUs
+  // did; needs record_time.
+  bool profile = false;
   std::string
       inject;  // a fault for tests, e.g. "delay:rank=1,phase=backward,ms=20"; see impl/inject.hpp
   bool keep_parameters = false;  // RankReport::parameters is filled
@@ -67,6 +72,14 @@ struct GpuUse {
   std::int64_t used_before_bytes = 0;   // when all ranks had their devices: contexts, others
   std::int64_t communicator_bytes = 0;  // that were used more once there was one
   std::int64_t driver_bytes = 0;        // and more behind the steps, by all ranks on this GPU
+  GpuState before, behind;              // the steps; of the first rank on this GPU and host
+};
+
+// What a recorder of activities says of one rank.
+struct GpuProfile {
+  std::string why_not;               // one sentence where it could not record
+  Attributed sums;                   // without the timeline, which is RankReport::steps
+  std::vector<StepTimes> by_events;  // the same steps by the events around each span
 };
 
 struct RankReport {
@@ -110,6 +123,7 @@ struct RankReport {
   // Of the process that the rank is, or of the process of all ranks: then rank 0 has it.
   std::uint64_t resident_before_bytes = 0, resident_peak_bytes = 0;
   GpuUse gpu;
+  GpuProfile profile;
 };
 
 struct Claims {                            // what the formulas say, per rank

@@ -2,6 +2,7 @@
 
 #include <cupti.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -44,17 +45,24 @@ std::size_t size_of(CUpti_ActivityKind kind) {
 
 class Library final : public CuptiStandin {
  public:
+  Library() {
+    if (std::getenv("CUPTI_STANDIN_IS_TAKEN"))
+      script.subscribe = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  }
   void reset(const Script& s) override {
     const std::lock_guard lock(mutex);
     script = s;
     dropped = s.drops;
     pending.clear();
   }
-  void enqueue(const Work& w) override {
+  std::uint32_t call(What what) override {
     const std::lock_guard lock(mutex);
-    const std::uint32_t correlation = ++calls;
-    const bool by_driver = w.what == What::kernel_by_driver;
-    call(correlation, by_driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME);
+    const bool by_driver = what == What::kernel_by_driver;
+    keep_call(++calls, by_driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME);
+    return calls;
+  }
+  void ran(std::uint32_t correlation, const Work& w) override {
+    const std::lock_guard lock(mutex);
     switch (w.what) {
       case What::kernel:
       case What::kernel_by_driver: {
@@ -125,7 +133,7 @@ class Library final : public CuptiStandin {
   }
 
  private:
-  void call(std::uint32_t correlation, CUpti_ActivityKind kind) {
+  void keep_call(std::uint32_t correlation, CUpti_ActivityKind kind) {
     if (!enabled.contains(kind)) return;
     std::map<CUpti_ExternalCorrelationKind, std::uint64_t> innermost;
     for (const auto& [of, id] : open_spans()) innermost[of] = id;

@@ -1,6 +1,7 @@
 #pragma once
 // How do the tests play a GPU to CUPTI's recorder? The controls of cupti_standin.cpp, a libcupti
-// without a GPU, which records what a test tells it.
+// without a GPU, which records what it is told. With CUPTI_STANDIN_IS_TAKEN in the environment
+// another profiler has it.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,7 +30,10 @@ class CuptiStandin {
     std::uint64_t clock_ns = 0;                // by the recorder's clock
   };
   virtual void reset(const Script&) = 0;
-  virtual void enqueue(const Work&) = 0;  // a call of CUDA's, by this thread
+  // A call of CUDA's by this thread, and its number; what it enqueued once that has run, on any.
+  virtual std::uint32_t call(What) = 0;
+  virtual void ran(std::uint32_t call, const Work&) = 0;
+  void enqueue(const Work& w) { ran(call(w.what), w); }
   virtual Seen seen() = 0;
 
  protected:

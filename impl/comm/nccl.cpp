@@ -39,12 +39,12 @@ struct Pending {
   std::optional<Clock::time_point> since;  // it is the oldest
 };
 
-// Calls return at once (a communicator that does not block), so that a peer that is gone can be
-// given up: a thread of its own looks for errors, for the failure of other ranks, and for verbs
-// that do not end.
+// Calls return at once (a communicator that does not block, or one whose launches do not), so that
+// a peer that is gone can be given up: a thread of its own looks for errors, for the failure of
+// other ranks, and for verbs that do not end.
 class NcclCommunicator final : public Communicator {
  public:
-  NcclCommunicator(Device& d, World& w, double timeout_s)
+  NcclCommunicator(Device& d, World& w, double timeout_s, Launches launches)
       : Communicator(d, w.size(), w.rank(), Collectives::nccl),
         world_(w),
         timeout_s_(timeout_s),
@@ -52,7 +52,7 @@ class NcclCommunicator final : public Communicator {
     cuda::check(cudaGetDevice(&gpu_), "which GPU is chosen");
     const ncclUniqueId id = shared_id(w);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    config.blocking = 0;
+    config.blocking = launches == Launches::by_caller;
     settle(ncclCommInitRankConfig(&comm_, w.size(), id, w.rank(), &config), "set-up");
     watch_ = std::thread([this] { watch(); });
   }
@@ -201,8 +201,9 @@ std::string library() {
   return fmt::format("NCCL {}.{}.{}", v / 10000, v / 100 % 100, v % 100);
 }
 
-std::unique_ptr<Communicator> communicator(Device& d, World& w, double timeout_s) {
-  return std::make_unique<NcclCommunicator>(d, w, timeout_s);
+std::unique_ptr<Communicator> communicator(Device& d, World& w, double timeout_s,
+                                           Launches launches) {
+  return std::make_unique<NcclCommunicator>(d, w, timeout_s, launches);
 }
 
 }  // namespace shardmark::nccl

@@ -20,6 +20,7 @@ GpuDevice::GpuDevice(Options o)
   context_.launch.tf32 = options_.tf32;
   context_.poll = options_.poll;
   context_.on_span = options_.on_span;
+  context_.recorder = options_.recorder;
   compute_ = std::make_unique<GpuQueue>(context_, 0);
   context_.lanes[0] = compute_.get();
   if (options_.overlap) comm_ = std::make_unique<GpuQueue>(context_, 1);

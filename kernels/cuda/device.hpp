@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/device.hpp"
+#include "profilers/cupti.hpp"
 #include "profilers/nvtx.hpp"
 
 namespace shardmark::cuda {
@@ -20,6 +21,7 @@ struct Gpu {
   std::string name;
   int major = 0, minor = 0, multiprocessors = 0;  // compute capability
   std::uint64_t memory_bytes = 0;
+  std::string pci_bus_id;  // "0000:3b:00.0"
 };
 std::vector<Gpu> gpus();  // that can be used; empty where why_none() says why
 // One sentence on why no GPU can be used here; empty where one can.
@@ -34,6 +36,8 @@ struct Options {
   double timeout_s = 60;       // a wait in which no span ends for longer throws
   std::function<void()> poll;  // called while waiting; throws if another rank has failed
   std::function<void(const Interval&)> on_span;
+  // Is told of each span, by its rank, lane and ticket; none: nobody records. Outlives the device.
+  cupti::Recorder* recorder = nullptr;
 };
 
 // Bytes that the driver says are free on this GPU, whoever holds the others.

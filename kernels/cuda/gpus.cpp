@@ -85,7 +85,9 @@ std::vector<Gpu> gpus() {
   for (int i = 0; i < n; ++i) {
     cudaDeviceProp p{};
     check(cudaGetDeviceProperties(&p, i), "what a GPU is");
-    all.push_back({p.name, p.major, p.minor, p.multiProcessorCount, p.totalGlobalMem});
+    char id[32] = {};
+    check(cudaDeviceGetPCIBusId(id, sizeof id, i), "where a GPU is");
+    all.push_back({p.name, p.major, p.minor, p.multiProcessorCount, p.totalGlobalMem, id});
   }
   return all;
 }

@@ -92,6 +92,7 @@ void GpuQueue::do_begin(Interval i, Event after) {
   open_ = true;
   ++begun_;
   ranges_.open(i);
+  if (context_.recorder) context_.recorder->open({context_.owner.rank, lane(), begun_});
   std::optional<Moment> begin;
   if (context_.record) {
     begin = moments_.take();
@@ -103,6 +104,7 @@ void GpuQueue::do_begin(Interval i, Event after) {
 
 Event GpuQueue::do_end() {
   spans_.back().end.record(stream_.get());
+  if (context_.recorder) context_.recorder->close();
   ranges_.close();
   open_ = false;
   return event(begun_);

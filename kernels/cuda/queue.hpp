@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/run.hpp"
 #include "kernels/queue.hpp"
+#include "profilers/cupti.hpp"
 #include "profilers/nvtx.hpp"
 
 namespace shardmark::cuda {
@@ -23,7 +24,8 @@ struct GpuQueueContext {
   Launch launch;  // but for the stream
   std::function<void()> poll;
   std::function<void(const Interval&)> on_span;
-  GpuQueue* lanes[2] = {};  // the second is null without overlap
+  cupti::Recorder* recorder = nullptr;  // none: nobody records
+  GpuQueue* lanes[2] = {};              // the second is null without overlap
   // What on_span threw, on a thread of CUDA.
   std::mutex mutex;
   std::exception_ptr failure;

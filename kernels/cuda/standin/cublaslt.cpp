@@ -289,7 +289,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t p, const 
   if (it.rows != call.rows() || it.columns != call.columns() || it.depth != call.depth() ||
       it.workspace > workspace_bytes || !keeps_promises || !can_add(*p))
     return CUBLAS_STATUS_INVALID_VALUE;
-  enqueue(stream, [call, workspace, bytes = it.workspace] {
+  enqueue(stream, {.name = "gemm"}, [call, workspace, bytes = it.workspace] {
     if (bytes) std::memset(workspace, 0xff, bytes);
     compute(call);
   });

@@ -9,6 +9,7 @@
 
 namespace {
 
+using shardmark::CuptiStandin;
 using shardmark::standin::Machine;
 using shardmark::standin::machine;
 
@@ -103,18 +104,20 @@ bool is_pinned(const void* at) {
 // the stream comes to it (CUDA's documentation, API synchronization behavior).
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
+  const CuptiStandin::Work work{.what = CuptiStandin::What::copy, .bytes = bytes};
   if (kind == cudaMemcpyHostToDevice && !is_pinned(from)) {
     const auto* at = static_cast<const char*>(from);
-    shardmark::standin::enqueue(stream, [to, copy = std::string(at, at + bytes)] {
+    shardmark::standin::enqueue(stream, work, [to, copy = std::string(at, at + bytes)] {
       std::memcpy(to, copy.data(), copy.size());
     });
   } else {
-    shardmark::standin::enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+    shardmark::standin::enqueue(stream, work, [=] { std::memcpy(to, from, bytes); });
   }
   return machine().sticky;
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
-  shardmark::standin::enqueue(stream, [=] { std::memset(to, value, bytes); });
+  shardmark::standin::enqueue(stream, {.what = CuptiStandin::What::set, .bytes = bytes},
+                              [=] { std::memset(to, value, bytes); });
   return machine().sticky;
 }

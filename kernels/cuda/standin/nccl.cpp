@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "runtime.hpp"
@@ -105,6 +106,7 @@ std::size_t size_of(ncclDataType_t t) {
 struct StandinComm {
   std::shared_ptr<Group> group;
   int rank = 0;
+  bool blocking = false;
   // Of its own, since calls on streams may come after an abort.
   std::shared_ptr<std::atomic<bool>> aborted = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<std::atomic<int>> error = std::make_shared<std::atomic<int>>(ncclSuccess);
@@ -147,9 +149,20 @@ void run(Group& g, int rank, const Asked& mine, const std::atomic<bool>& aborted
 
 ncclResult_t enqueue(ncclComm_t c, cudaStream_t s, const Asked& asked) {
   if (!c || !asked.from || !asked.to) return ncclInvalidArgument;
-  standin::enqueue(s, [group = c->group, rank = c->rank, asked, aborted = c->aborted,
-                       error = c->error] { run(*group, rank, asked, *aborted, *error); });
+  const auto launch = [&] {
+    standin::enqueue(s, {.name = "ncclDevKernel"},
+                     [group = c->group, rank = c->rank, asked, aborted = c->aborted,
+                      error = c->error] { run(*group, rank, asked, *aborted, *error); });
+  };
+  if (c->blocking) return launch(), ncclSuccess;
+  // As NCCL does it (2.2x, group.cc): a call that does not block launches on another thread.
+  std::thread(launch).join();
   return ncclInProgress;
+}
+
+bool all_are_here(const StandinComm& c) {
+  const std::lock_guard lock(groups().mutex);
+  return c.group->joined == c.group->ranks;
 }
 
 }  // namespace
@@ -180,23 +193,25 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* c, int ranks, ncclUniqueId id, int rank,
                                     ncclConfig_t* config) {
-  if (rank < 0 || rank >= ranks || config->blocking) return ncclInvalidArgument;
+  if (rank < 0 || rank >= ranks) return ncclInvalidArgument;
   Groups& all = groups();
-  const std::lock_guard lock(all.mutex);
+  std::unique_lock lock(all.mutex);
   auto& known = all.by_id[std::string(id.internal, sizeof id.internal)];
   std::shared_ptr<Group> group = known.lock();
   if (!group) known = group = std::make_shared<Group>(ranks);
   if (group->ranks != ranks) return ncclInvalidUsage;
   ++group->joined;
-  *c = new StandinComm{group, rank};
-  return ncclInProgress;
+  *c = new StandinComm{group, rank, config->blocking != 0};
+  if (!config->blocking) return ncclInProgress;
+  lock.unlock();
+  while (!all_are_here(**c)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return ncclSuccess;
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t* r) {
   if (!c) return ncclInvalidArgument;
-  const std::lock_guard lock(groups().mutex);
   *r = static_cast<ncclResult_t>(c->error->load());
-  if (*r == ncclSuccess && c->group->joined < c->group->ranks) *r = ncclInProgress;
+  if (*r == ncclSuccess && !all_are_here(*c)) *r = ncclInProgress;
   return ncclSuccess;
 }
 

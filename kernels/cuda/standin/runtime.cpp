@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -159,6 +160,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int gpu) {
   p->major = machine().major;
   p->minor = 0;
   p->multiProcessorCount = 4;
+  return cudaSuccess;
+}
+
+// The first one is the GPU that profilers/driver_standin.cpp knows.
+cudaError_t cudaDeviceGetPCIBusId(char* id, int bytes, int gpu) {
+  if (gpu < 0 || gpu >= machine().gpus) return cudaErrorInvalidDevice;
+  std::snprintf(id, static_cast<std::size_t>(bytes), "0000:%02x:00.0", 0x3b + gpu);
   return cudaSuccess;
 }
 

@@ -4,10 +4,14 @@
 
 #include <functional>
 
+#include "profilers/cupti_standin.hpp"
+
 namespace shardmark::standin {
 
 // Runs it on the stream's thread, in order; at once where the stream is null (the default stream).
 // What it throws is the stream's error from then on.
 void enqueue(cudaStream_t, std::function<void()>);
+// The same for what CUPTI records, which knows the call as one of this thread's.
+void enqueue(cudaStream_t, const CuptiStandin::Work&, std::function<void()>);
 
 }  // namespace shardmark::standin

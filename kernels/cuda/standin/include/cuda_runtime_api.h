@@ -48,6 +48,7 @@ cudaError_t cudaRuntimeGetVersion(int*);
 cudaError_t cudaDriverGetVersion(int*);
 cudaError_t cudaGetDeviceCount(int*);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int device);
+cudaError_t cudaDeviceGetPCIBusId(char* id, int bytes, int device);
 cudaError_t cudaSetDevice(int);
 cudaError_t cudaGetDevice(int*);
 cudaError_t cudaDeviceSynchronize();
