@@ -13,9 +13,11 @@ GpuDevice::GpuDevice(Options o)
     : options_(std::move(o)), arena_(options_.gpu, [this] { drain(); }) {
   check(cudaSetDevice(options_.gpu), "choosing a GPU");
   context_.record = options_.record;
+  blas_.emplace();
   options_.owner.two_queues = false;
+  context_.rank = options_.owner.rank;
   context_.ranges = std::make_unique<nvtx::Ranges>(options_.owner, 0);
-  context_.launch.blas = &blas_;
+  context_.launch.blas = &*blas_;
   context_.launch.multiprocessors = gpus()[static_cast<std::size_t>(options_.gpu)].multiprocessors;
   context_.launch.tf32 = options_.tf32;
   context_.poll = options_.poll;

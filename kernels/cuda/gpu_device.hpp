@@ -49,7 +49,7 @@ class GpuDevice final : public Device {
   void settle_anchors();
 
   Options options_;
-  Blas blas_;
+  std::optional<Blas> blas_;  // of the GPU, once that is chosen
   GpuQueueContext context_;
   GpuArena arena_;
   std::unique_ptr<GpuQueue> compute_, comm_;

@@ -91,7 +91,7 @@ void GpuQueue::do_begin(Interval i, Event after) {
   open_ = true;
   ++begun_;
   context_.ranges->open(i);
-  if (context_.recorder) context_.recorder->open({context_.owner.rank, lane(), begun_});
+  if (context_.recorder) context_.recorder->open({context_.rank, lane(), begun_});
   std::optional<Moment> begin;
   if (context_.record) {
     begin = moments_.take();

@@ -19,7 +19,7 @@ class GpuQueue;
 struct GpuQueueContext {
   Timeline timeline;
   bool record = true;
-  int step = 0;
+  int rank = 0, step = 0;
   // Of both queues: one thread of the host enqueues them, so that their ranges nest.
   std::unique_ptr<nvtx::Ranges> ranges;
   Launch launch;  // but for the stream
