@@ -33,15 +33,21 @@ Event add(Queue& q, ConstView from, View to, Event after) {
   return span.end();
 }
 
-TEST(Gpu, SaysWhatItIs) {
-  ASSERT_EQ(cuda::why_none(), "");
+class Gpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = cuda::why_none(); !why.empty()) GTEST_SKIP() << why;
+  }
+};
+
+TEST_F(Gpu, SaysWhatItIs) {
   ASSERT_FALSE(cuda::gpus().empty());
   EXPECT_GT(cuda::gpus()[0].memory_bytes, 0u);
   EXPECT_GT(cuda::gpus()[0].multiprocessors, 0);
 }
 
 // The host's memory is free again at once, whenever the GPU comes to read it.
-TEST(Gpu, WhatTheHostHandsOverMayChangeBehindTheCall) {
+TEST_F(Gpu, WhatTheHostHandsOverMayChangeBehindTheCall) {
   const auto d = device();
   const Buffer b = d->memory().alloc(1000, DType::f32, Tag::workspace, d->compute());
   const Buffer sum = d->memory().alloc(1000, DType::f32, Tag::workspace, d->compute());
@@ -58,7 +64,7 @@ TEST(Gpu, WhatTheHostHandsOverMayChangeBehindTheCall) {
   EXPECT_EQ(d->fetch<float>(sum.view()), std::vector<float>(1000, 210.0f));
 }
 
-TEST(Gpu, AQueueComesAfterWhatItIsToldTo) {
+TEST_F(Gpu, AQueueComesAfterWhatItIsToldTo) {
   for (const bool overlap : {true, false}) {
     const auto d = device(overlap);
     const Buffer a = d->memory().alloc(64, DType::f32, Tag::workspace, d->compute());
@@ -73,7 +79,7 @@ TEST(Gpu, AQueueComesAfterWhatItIsToldTo) {
 }
 
 // Memory that is given back is written again only behind its last reader, on whatever queue.
-TEST(Gpu, MemoryIsUsedAgainBehindItsLastUse) {
+TEST_F(Gpu, MemoryIsUsedAgainBehindItsLastUse) {
   const auto d = device();
   Buffer sum = d->memory().alloc(64, DType::f32, Tag::workspace, d->compute());
   Event last = put(d->comm(), std::vector<float>(64, 0.0f), sum.view());
@@ -92,7 +98,7 @@ TEST(Gpu, MemoryIsUsedAgainBehindItsLastUse) {
   EXPECT_EQ(cuda::reserved_bytes(*d), 1024u);  // two times what the driver gives at least
 }
 
-TEST(Gpu, TheTimelineIsInOrderAndOnTheClockOfTheHost) {
+TEST_F(Gpu, TheTimelineIsInOrderAndOnTheClockOfTheHost) {
   const auto d = device();
   const Buffer a = d->memory().alloc(64, DType::f32, Tag::workspace, d->compute());
   const std::int64_t before = now_ns();
@@ -123,7 +129,7 @@ TEST(Gpu, TheTimelineIsInOrderAndOnTheClockOfTheHost) {
   EXPECT_EQ(d->timeline().lane(1)[4].after[0], 5u);
 }
 
-TEST(Gpu, WhatAHostFunctionThrowsEndsTheRank) {
+TEST_F(Gpu, WhatAHostFunctionThrowsEndsTheRank) {
   cuda::Options o;
   o.on_span = [](const Interval& i) {
     if (i.label == 7) throw Error("injected");
@@ -134,7 +140,7 @@ TEST(Gpu, WhatAHostFunctionThrowsEndsTheRank) {
   EXPECT_THROW(d->drain(), Error);
 }
 
-TEST(Gpu, AFailureOfAnotherRankEndsAWait) {
+TEST_F(Gpu, AFailureOfAnotherRankEndsAWait) {
   cuda::Options o;
   bool failed = false;
   o.poll = [&] {
@@ -150,7 +156,7 @@ TEST(Gpu, AFailureOfAnotherRankEndsAWait) {
   EXPECT_LT(now_ns() - begin, 1'000'000'000);
 }
 
-TEST(Gpu, AQueueThatStandsStillIsGivenUp) {
+TEST_F(Gpu, AQueueThatStandsStillIsGivenUp) {
   cuda::Options o;
   o.timeout_s = 0.1;
   o.on_span = [](const Interval&) { std::this_thread::sleep_for(std::chrono::seconds(1)); };
@@ -161,7 +167,7 @@ TEST(Gpu, AQueueThatStandsStillIsGivenUp) {
 }
 
 // What lies unused is given back to the driver before anybody is told that there is no more.
-TEST(Gpu, MemoryEndsInASentence) {
+TEST_F(Gpu, MemoryEndsInASentence) {
   const auto d = device();
   const std::size_t half = cuda::gpus()[0].memory_bytes / 4 / 2;  // elements
   Buffer a = d->memory().alloc(half, DType::f32, Tag::parameter, d->compute());
@@ -179,13 +185,13 @@ TEST(Gpu, MemoryEndsInASentence) {
   EXPECT_EQ(d->memory().ledger().live(), b.view().bytes());
 }
 
-TEST(Gpu, OneThatIsNotThereIsRefused) {
+TEST_F(Gpu, OneThatIsNotThereIsRefused) {
   cuda::Options o;
   o.gpu = static_cast<int>(cuda::gpus().size());
   EXPECT_THROW(make_device(std::move(o)), InputError);
 }
 
-TEST(Gpu, FetchesWhatIsNarrowAsFloats) {
+TEST_F(Gpu, FetchesWhatIsNarrowAsFloats) {
   const auto d = device();
   const Buffer wide = d->memory().alloc(3, DType::f32, Tag::workspace, d->compute()),
                narrow = d->memory().alloc(3, DType::bf16, Tag::workspace, d->compute());
@@ -198,7 +204,7 @@ TEST(Gpu, FetchesWhatIsNarrowAsFloats) {
 }
 
 // Marks order streams of two devices, as ranks that are threads need it.
-TEST(Gpu, AnotherDevicesStreamWaitsForAMark) {
+TEST_F(Gpu, AnotherDevicesStreamWaitsForAMark) {
   const auto a = device(), b = device();
   const Buffer x = a->memory().alloc(64, DType::f32, Tag::workspace, a->compute()),
                y = b->memory().alloc(64, DType::f32, Tag::workspace, b->compute());

@@ -9,9 +9,9 @@
 namespace shardmark::cuda {
 namespace {
 
-// A block has `rows` of keys or of queries, and walks over `walked` of the others at once. In shared
-// memory are two tiles of its own, and two that come while two are used. What registers hold decides
-// how many strips a warp has: the more, the fewer times it loads what it walks over.
+// A block has `rows` of keys or of queries, and walks over `walked` of the others at once. In
+// shared memory are two tiles of its own, and two that come while two are used. What registers hold
+// decides how many strips a warp has: the more, the fewer times it loads what it walks over.
 template <unsigned width, unsigned strips_of_warp, bool keeps>
 struct Pass {
   static constexpr unsigned strips = strips_of_warp, rows = attention_warps * strips * strip;
@@ -97,8 +97,8 @@ __device__ inline void store_strips(const Sums<width / 8> (&sums)[strips], float
   }
 }
 
-// dk and dv of a block's keys. Rows are keys, columns queries: what a warp has is transposed, and needs no
-// other warp's.
+// dk and dv of a block's keys. Rows are keys, columns queries: what a warp has is transposed, and
+// needs no other warp's.
 template <class T, unsigned width>
 __global__ void __launch_bounds__(attention_threads)
     differentiate_keys(AttentionGradients<T> arrays, AttentionShape is) {

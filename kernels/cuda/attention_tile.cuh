@@ -20,15 +20,20 @@ struct SharedTile {
   __device__ T* piece(unsigned row, unsigned number) const {
     return at + row * width + ((number ^ (row & 7)) * 8);
   }
-  // Rows [0, rows) of an array, zeros from row `there` and column `columns` on; by all threads.
+  // Rows [0, rows) of an array, zeros from row `there` and column `columns` on; by all threads,
+  // each with pieces of the same column.
   template <unsigned rows>
   __device__ void load(const T* from, std::size_t stride, unsigned there, unsigned columns) const {
-    constexpr unsigned pieces = width / 8;
-#pragma unroll
-    for (unsigned i = threadIdx.x; i < rows * pieces; i += attention_threads) {
-      const unsigned row = i / pieces, number = i % pieces;
-      const bool exists = row < there && number * 8 < columns;
-      copy_later<16>(piece(row, number), exists ? from + row * stride + number * 8 : from, exists);
+    constexpr unsigned pieces = width / 8, apart = attention_threads / pieces;
+    static_assert(apart % 8 == 0 && rows % apart == 0, "its pieces are exchanged alike");
+    const unsigned row = threadIdx.x / pieces, number = threadIdx.x % pieces;
+    T* const to = piece(row, number);
+    const bool in_row = number * 8 < columns;
+    std::size_t next = row * stride + number * 8;
+#pragma unroll 4  // all at once would hold more addresses than there are registers
+    for (unsigned down = 0; down < rows; down += apart, next += apart * stride) {
+      const bool exists = in_row && row + down < there;
+      copy_later<16>(to + down * width, exists ? from + next : from, exists);
     }
   }
   // Rows [row, row + 16) and columns [k, k + 16) as a.
@@ -182,8 +187,8 @@ __device__ inline void store_strip(const Sums<width / 8>& sums, float upper, flo
   __syncwarp();
   constexpr unsigned pieces = width / 8;
 #pragma unroll
-  for (unsigned i = lane; i < strip * pieces; i += 32) {
-    const unsigned r = i / pieces, number = i % pieces;
+  for (unsigned turn = 0; turn < strip * pieces / 32; ++turn) {
+    const unsigned i = turn * 32 + lane, r = i / pieces, number = i % pieces;
     if (r < there && number * 8 < columns)
       *reinterpret_cast<uint4*>(to + r * stride + number * 8) =
           *reinterpret_cast<const uint4*>(tile.piece(row + r, number));

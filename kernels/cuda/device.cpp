@@ -13,8 +13,8 @@ GpuDevice::GpuDevice(Options o)
     : options_(std::move(o)), arena_(options_.gpu, [this] { drain(); }) {
   check(cudaSetDevice(options_.gpu), "choosing a GPU");
   context_.record = options_.record;
-  context_.owner = options_.owner;
-  context_.owner.two_queues = options_.overlap;
+  options_.owner.two_queues = false;
+  context_.ranges = std::make_unique<nvtx::Ranges>(options_.owner, 0);
   context_.launch.blas = &blas_;
   context_.launch.multiprocessors = gpus()[static_cast<std::size_t>(options_.gpu)].multiprocessors;
   context_.launch.tf32 = options_.tf32;
@@ -85,8 +85,7 @@ void GpuDevice::wait_until(const std::function<bool()>& reached) {
 }
 
 void GpuDevice::drain() {
-  for (GpuQueue* q : {compute_.get(), comm_.get()})
-    if (q) q->end_step();
+  context_.ranges->end_step();
   wait_until([this] { return compute_->idle() && (!comm_ || comm_->idle()); });
   context_.check();
 }

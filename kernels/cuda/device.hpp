@@ -32,7 +32,7 @@ struct Options {
   bool overlap = true;         // a stream for communication
   bool record = true;          // keep the timeline
   bool tf32 = false;           // products of f32 operands may round them to 10 bits of fraction
-  nvtx::Owner owner{};         // what profilers call the queues; two_queues is overlap
+  nvtx::Owner owner{};         // what profilers call them; two_queues does not count
   double timeout_s = 60;       // a wait in which no span ends for longer throws
   std::function<void()> poll;  // called while waiting; throws if another rank has failed
   std::function<void(const Interval&)> on_span;

@@ -13,8 +13,7 @@ void GpuQueueContext::check() {
   if (poll) poll();
 }
 
-GpuQueue::GpuQueue(GpuQueueContext& c, int lane)
-    : Queue(lane), context_(c), ranges_(c.owner, lane), moments_(c.record) {}
+GpuQueue::GpuQueue(GpuQueueContext& c, int lane) : Queue(lane), context_(c), moments_(c.record) {}
 
 // What is enqueued reads memory of this queue, and memory of others that is freed next.
 GpuQueue::~GpuQueue() { cudaStreamSynchronize(stream_.get()); }
@@ -91,7 +90,7 @@ void GpuQueue::do_begin(Interval i, Event after) {
   i.after = {waited_for_.ticket(0), waited_for_.ticket(1)};
   open_ = true;
   ++begun_;
-  ranges_.open(i);
+  context_.ranges->open(i);
   if (context_.recorder) context_.recorder->open({context_.owner.rank, lane(), begun_});
   std::optional<Moment> begin;
   if (context_.record) {
@@ -105,7 +104,7 @@ void GpuQueue::do_begin(Interval i, Event after) {
 Event GpuQueue::do_end() {
   spans_.back().end.record(stream_.get());
   if (context_.recorder) context_.recorder->close();
-  ranges_.close();
+  context_.ranges->close();
   open_ = false;
   return event(begun_);
 }

@@ -20,7 +20,8 @@ struct GpuQueueContext {
   Timeline timeline;
   bool record = true;
   int step = 0;
-  nvtx::Owner owner;
+  // Of both queues: one thread of the host enqueues them, so that their ranges nest.
+  std::unique_ptr<nvtx::Ranges> ranges;
   Launch launch;  // but for the stream
   std::function<void()> poll;
   std::function<void(const Interval&)> on_span;
@@ -46,7 +47,6 @@ class GpuQueue final : public Queue {
   void run(Op) override;
   void wait(Event) override;
   void measure_from(std::shared_ptr<Anchor> a) { anchor_ = std::move(a); }
-  void end_step() { ranges_.end_step(); }
   // Puts the spans that the GPU has passed on the timeline; whether there were any. Anchors must be
   // known.
   bool harvest();
@@ -74,7 +74,6 @@ class GpuQueue final : public Queue {
   GpuQueueContext& context_;
   Stream stream_;
   Partials partials_;
-  nvtx::Ranges ranges_;
   Moments moments_;
   std::shared_ptr<Anchor> anchor_;
   std::deque<Spanned> spans_;  // not yet passed; the last one may be open

@@ -167,13 +167,17 @@ bool Crew::meet(std::size_t first, Fiber& f) {
   void* of_lane[warp] = {};
   for (unsigned i = 0; i < warp; ++i) {
     if (!(f.mask >> i & 1)) continue;
-    const std::string who = std::string(f.what) + ": lane " + std::to_string(i) + " of its mask ";
-    if (first + i >= count_) fail(who + "is not there, but the threads of a block fill no warp");
+    const auto wrong = [&](const std::string& how) {
+      fail(std::string(f.what) + ": lane " + std::to_string(i) + " of its mask " + how);
+    };
+    if (first + i >= count_) wrong("is not there, but the threads of a block fill no warp");
     const Fiber& other = *fibers_[first + i];
-    if (other.state == State::ended) fail(who + "has ended, while others wait for it");
+    if (other.state == State::ended) wrong("has ended, while others wait for it");
     if (other.state != State::in_warp) return false;
-    if (other.mask != f.mask || std::strcmp(other.what, f.what) != 0)
-      fail(who + "is at " + other.what + " or has another mask, but all lanes must do the same");
+    const bool same = other.what == f.what || std::strcmp(other.what, f.what) == 0;
+    if (other.mask != f.mask || !same)
+      wrong(std::string("is at ") + other.what +
+            " or has another mask, but all lanes must do the same");
     of_lane[i] = other.mine;
   }
   if (f.action) f.action(of_lane, f.mask);
