@@ -82,9 +82,7 @@ Trained trained(const Training& t, const std::function<TrainingReport(const Trai
 
 void add_profile(const Training& t, const Trained& trained, json& sections) {
   if (!t.profile) return;
-  forget_resident(sections,
-                  "a profiled cell trains twice in one process, and the second training finds "
-                  "memory that the first has left");
+  forget_resident(sections, "a profiled cell trains twice in one process, so this is of both");
   const TrainingReport& r = trained.report;
   if (const std::string why = why_none(r); !why.empty())
     return set_missing(sections, "profile", why);

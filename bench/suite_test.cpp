@@ -121,9 +121,9 @@ TEST(cells, json_outside_of_the_bounds_of_flags_is_refused) {
     return refused([&] { cell_from_json(cell); });
   };
   EXPECT_EQ(sentence("device", "gpu"),
-            "a cell's \"device\" \"gpu\" is unknown; it may be cpu; did you mean cpu?");
-  EXPECT_EQ(sentence("comm", "nccl"),
-            "a cell's \"comm\" \"nccl\" is unknown; it may be thread or mpi.");
+            "a cell's \"device\" \"gpu\" is unknown; it may be cpu or cuda; did you mean cpu?");
+  EXPECT_EQ(sentence("comm", "gloo"),
+            "a cell's \"comm\" \"gloo\" is unknown; it may be thread or mpi or nccl.");
   EXPECT_EQ(sentence("all_reduce", "foo"),
             "a cell's \"all_reduce\" \"foo\" is unknown; it may be composed or direct.");
   EXPECT_EQ(sentence("ranks", true), "a cell's \"ranks\" is true, which is of the wrong type.");
