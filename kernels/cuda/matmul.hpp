@@ -10,8 +10,8 @@
 
 namespace shardmark::cuda {
 
-// Bytes of scratch for a product on a GPU of this compute capability: what NVIDIA recommends, but no
-// more than the split sums of so small a result could use.
+// Bytes of scratch for a product on a GPU of this compute capability: what NVIDIA recommends, but
+// no more than the split sums of so small a result could use.
 std::size_t product_scratch(const Matmul&, int major);
 
 // Of one GPU; one thread at a time.
