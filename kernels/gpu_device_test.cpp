@@ -196,10 +196,12 @@ TEST_F(Gpu, FetchesWhatIsNarrowAsFloats) {
   const Buffer wide = d->memory().alloc(3, DType::f32, Tag::workspace, d->compute()),
                narrow = d->memory().alloc(3, DType::bf16, Tag::workspace, d->compute());
   const Event written = put(d->compute(), {1.0f, -2.5f, 0.00390625f}, wide.view());
-  Span span = d->compute().begin(Phase::forward, 0, written);
-  d->compute().run(Cast{wide.view(), narrow.view()});
+  Span span = d->comm().begin(Phase::forward, 0, written);
+  d->comm().run(Cast{wide.view(), narrow.view()});
   (void)span.end();
   EXPECT_EQ(d->fetch_f32(narrow.view()), (std::vector<float>{1.0f, -2.5f, 0.00390625f}));
+  for (const int lane : {0, 1})
+    EXPECT_EQ(d->timeline().lane(lane).size(), 1u) << "to fetch is no work of a step";
   EXPECT_EQ(d->memory().ledger().live(), wide.view().bytes() + narrow.view().bytes());
 }
 

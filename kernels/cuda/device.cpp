@@ -112,13 +112,13 @@ void GpuDevice::do_fetch(ConstView from, void* to) {
 
 std::vector<float> GpuDevice::fetch_f32(ConstView from) {
   if (from.dtype() == DType::f32) return fetch<float>(from);
-  Buffer wide = arena_.alloc(from.size(), DType::f32, Tag::workspace, *compute_);
-  Span span = compute_->begin(Phase::update, no_label, Event::none());
-  compute_->run(Cast{from, wide.view()});
-  const Event done = span.end();
-  std::vector<float> to = fetch<float>(wide.view());
-  wide.give_back(done);
-  return to;
+  drain();  // whoever writes it, on whatever queue
+  const Buffer wide = arena_.alloc(from.size(), DType::f32, Tag::workspace, *compute_);
+  // In no span: it is no work of a step.
+  Launch with = context_.launch;
+  with.stream = compute_->stream();
+  cuda::run(Cast{from, wide.view()}, with);
+  return fetch<float>(wide.view());
 }
 
 GpuArena::~GpuArena() {
