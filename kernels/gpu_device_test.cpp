@@ -185,6 +185,22 @@ TEST_F(Gpu, MemoryEndsInASentence) {
   EXPECT_EQ(d->memory().ledger().live(), b.view().bytes());
 }
 
+// Nothing ends behind a span that is open: who waited for it would be told of the wait.
+TEST_F(Gpu, MemoryEndsInThatSentenceInsideASpanToo) {
+  cuda::Options o;
+  o.timeout_s = 0.1;
+  const auto d = make_device(std::move(o));
+  Span span = d->comm().begin(Phase::gather, 0, Event::none());
+  try {
+    (void)d->memory().alloc(cuda::gpus()[0].memory_bytes, DType::f32, Tag::gathered, d->comm());
+    FAIL() << "there is no such memory";
+  } catch (const Error& e) {
+    EXPECT_EQ(std::string(e.what()).find("out of device memory: "), 0u) << e.what();
+  }
+  (void)span.end();
+  d->drain();
+}
+
 TEST_F(Gpu, OneThatIsNotThereIsRefused) {
   cuda::Options o;
   o.gpu = static_cast<int>(cuda::gpus().size());

@@ -10,7 +10,7 @@
 namespace shardmark::cuda {
 
 GpuDevice::GpuDevice(Options o)
-    : options_(std::move(o)), arena_(options_.gpu, [this] { drain(); }) {
+    : options_(std::move(o)), arena_(options_.gpu, [this] { return catch_up(); }) {
   check(cudaSetDevice(options_.gpu), "choosing a GPU");
   context_.record = options_.record;
   blas_.emplace();
@@ -88,8 +88,19 @@ void GpuDevice::wait_until(const std::function<bool()>& reached) {
 
 void GpuDevice::drain() {
   context_.ranges->end_step();
+  wait_for_all();
+}
+
+void GpuDevice::wait_for_all() {
   wait_until([this] { return compute_->idle() && (!comm_ || comm_->idle()); });
   context_.check();
+}
+
+// In the middle of a step, whose range goes on.
+bool GpuDevice::catch_up() {
+  if (compute_->is_open() || (comm_ && comm_->is_open())) return false;
+  wait_for_all();
+  return true;
 }
 
 // What hangs on a peer that is gone would never end: its communicator has aborted it by then.
@@ -140,13 +151,13 @@ View GpuArena::do_alloc(std::size_t size, DType dtype, Event& free) {
   return {reinterpret_cast<std::uintptr_t>(ask_driver(bytes)), size, dtype, Space::device};
 }
 
-// Where the driver has no more, what lies here unused is given back to it first.
+// Where the driver has no more, what lies here unused is given back to it first; not inside a span,
+// where its last use may not have ended.
 void* GpuArena::ask_driver(std::size_t bytes) {
   void* at = nullptr;
   cudaError_t said = cudaMalloc(&at, bytes);
-  if (said == cudaErrorMemoryAllocation) {
+  if (said == cudaErrorMemoryAllocation && catch_up_()) {
     (void)cudaGetLastError();
-    drain_();
     free_.clear([this](std::uintptr_t unused, std::size_t n) {
       check(cudaFree(reinterpret_cast<void*>(unused)), "giving memory back");
       reserved_ -= n;

@@ -11,7 +11,8 @@ namespace shardmark::cuda {
 // for stands beside what the driver says: free_bytes().
 class GpuArena final : public Arena {
  public:
-  GpuArena(int gpu, std::function<void()> drain) : gpu_(gpu), drain_(std::move(drain)) {}
+  // catch_up: waits for all that is enqueued; false inside a span, which would never end.
+  GpuArena(int gpu, std::function<bool()> catch_up) : gpu_(gpu), catch_up_(std::move(catch_up)) {}
   ~GpuArena() override;
   std::uint64_t reserved_bytes() const { return reserved_; }
 
@@ -22,7 +23,7 @@ class GpuArena final : public Arena {
   [[noreturn]] void out_of_memory(std::size_t bytes) const;
 
   int gpu_;
-  std::function<void()> drain_;
+  std::function<bool()> catch_up_;
   FreeList free_;
   std::uint64_t reserved_ = 0;
 };
@@ -45,6 +46,8 @@ class GpuDevice final : public Device {
   void do_fetch(ConstView from, void* to) override;
   bool harvest();  // whether the GPU went on
   void wait_until(const std::function<bool()>& reached);
+  void wait_for_all();
+  bool catch_up();
   std::shared_ptr<Anchor> anchor();
   void settle_anchors();
 

@@ -51,6 +51,7 @@ class GpuQueue final : public Queue {
   // known.
   bool harvest();
   bool idle() const { return spans_.empty(); }
+  bool is_open() const { return open_; }
   int oldest_step() const { return spans_.front().interval.step; }
   cudaStream_t stream() const { return stream_.get(); }
 
