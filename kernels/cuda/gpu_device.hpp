@@ -35,6 +35,7 @@ class GpuDevice final : public Device {
   Queue& compute() override { return *compute_; }
   Queue& comm() override { return comm_ ? *comm_ : *compute_; }
   GpuArena& memory() override { return arena_; }
+  const Blas& blas() const { return *blas_; }
   void begin_step(int step) override;
   void drain() override;
   void stop() noexcept override;
