@@ -1,5 +1,7 @@
 #pragma once
 // A GPU as a device: two streams, and memory that the driver is asked for once.
+#include <array>
+
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/matmul.hpp"
 #include "kernels/cuda/queue.hpp"
@@ -51,6 +53,9 @@ class GpuDevice final : public Device {
   bool catch_up();
   std::shared_ptr<Anchor> anchor();
   void settle_anchors();
+  Sighting sighting();
+  void start_from(Sighting);
+  void tie_clocks();
 
   Options options_;
   std::optional<Blas> blas_;  // of the GPU, once that is chosen
@@ -58,6 +63,8 @@ class GpuDevice final : public Device {
   GpuArena arena_;
   std::unique_ptr<GpuQueue> compute_, comm_;
   std::deque<std::shared_ptr<Anchor>> anchors_;  // the first is known
+  Sighting tie_;                                 // where the two clocks were last made to agree
+  std::array<std::size_t, 2> tied_{};            // by lane: how many spans lie before it
 };
 
 }  // namespace shardmark::cuda
