@@ -131,8 +131,8 @@ Collectives collectives_named(const std::string& name) {
   if (name == "library") return Collectives::library;
   if (name == "nccl") return Collectives::nccl;
   throw InputError(
-      fmt::format("collectives \"{}\" are unknown; they may be memory, ring or library{}", name,
-                  suggestion(name, {"memory", "ring", "library"})));
+      fmt::format("collectives \"{}\" are unknown; they may be memory, ring, library or nccl{}",
+                  name, suggestion(name, {"memory", "ring", "library", "nccl"})));
 }
 
 std::size_t elements_of(Verb verb, std::uint64_t size_bytes, std::int64_t ranks) {

@@ -40,6 +40,7 @@ TEST(GpuCommand, TrainsOnASharedGpuAndSaysSo) {
     EXPECT_EQ(card["ranks"], (json{0, 1}));
     // The stand-in has nothing but what it was asked for.
     EXPECT_EQ(card["reserved_bytes"], card["driver_bytes"]);
+    EXPECT_EQ(card["products_by_tiles"], 0);
     EXPECT_EQ(r["machine"]["gpus"][0]["name"], "stand-in");
   }
   EXPECT_NE(ran.out.find("ddp°"), ran.out.npos) << ran.out;

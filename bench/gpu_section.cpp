@@ -14,7 +14,7 @@ namespace {
 // seen the most.
 struct Card {
   std::vector<std::size_t> ranks;
-  std::uint64_t reserved_bytes = 0;
+  std::uint64_t reserved_bytes = 0, products_by_tiles = 0;
   std::int64_t used_before_bytes = 0, communicator_bytes = 0, driver_bytes = 0;
   GpuState before, behind;  // as its first rank was told
 };
@@ -49,6 +49,7 @@ json card_of(const std::string& host, int gpu, const Card& c) {
           {"unexplained_bytes", c.driver_bytes - reserved},
           {"communicator_bytes", c.communicator_bytes},
           {"used_before_bytes", c.used_before_bytes},
+          {"products_by_tiles", c.products_by_tiles},
           {"before", state_of(c.before)},
           {"behind", state_of(c.behind)}};
 }
@@ -64,6 +65,7 @@ json gpu_sections(const Training& t, const TrainingReport& r) {
     if (c.ranks.empty()) c.before = use.before, c.behind = use.behind;
     c.ranks.push_back(i);
     c.reserved_bytes += use.reserved_bytes;
+    c.products_by_tiles += use.products_by_tiles;
     c.used_before_bytes = std::max(c.used_before_bytes, use.used_before_bytes);
     c.communicator_bytes = std::max(c.communicator_bytes, use.communicator_bytes);
     c.driver_bytes = std::max(c.driver_bytes, use.driver_bytes);

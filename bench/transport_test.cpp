@@ -129,7 +129,7 @@ TEST(transport, what_does_not_fit_together_is_refused) {
   EXPECT_EQ(refusal({{"--all-reduce", "direct"}}), "");
   EXPECT_EQ(refusal({{"--launcher", "srun -n {ranks}"}}),
             "--launcher \"srun -n {ranks}\" starts ranks that are processes, which needs --comm "
-            "mpi.");
+            "mpi or nccl.");
   EXPECT_EQ(refusal({{"--comm", "mpi"}, {"--launcher", "srun -n 4"}}),
             "--launcher \"srun -n 4\" does not say where the number of ranks goes; put {ranks} "
             "there: 'srun -n {ranks}'.");
@@ -147,7 +147,7 @@ TEST(transport, what_does_not_fit_together_is_refused) {
   EXPECT_NE(refusal({{"--comm", "mpi"}, {"--interface", "eth0,eth1"}}), "");
   EXPECT_NE(refusal({{"--network", "two\nlines"}}), "");
   EXPECT_EQ(refusal({{"--comm", "mpii"}}),
-            "--comm \"mpii\" is unknown; it may be thread or mpi; did you mean mpi?");
+            "--comm \"mpii\" is unknown; it may be thread or mpi or nccl; did you mean mpi?");
   EXPECT_NE(refusal({{"--link", "fast"}}), "");
   EXPECT_NE(refusal({{"--prefetch", "-1"}}), "");
 }
@@ -165,7 +165,7 @@ TEST(transport, a_cells_file_is_refused_alike) {
   EXPECT_NE(sentence("link", "1gbit").find("--collectives memory sends no messages"),
             std::string::npos);
   EXPECT_EQ(sentence("collectives", "tree"),
-            "a cell's \"collectives\" \"tree\" is unknown; it may be memory or ring or library.");
+            "a cell's \"collectives\" \"tree\" is unknown; it may be memory or ring or library or nccl.");
   EXPECT_NE(sentence("launcher", "mpirun"), "");
   EXPECT_EQ(sentence("prefetch", 1001),
             "a cell's \"prefetch\" is \"1001\", but must be a whole number from 0 to 1000.");

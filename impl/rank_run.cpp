@@ -143,6 +143,7 @@ void RankRun::train() {
   read_activities();
   if (GpuUse& use = report_.gpu; use.gpu >= 0) {
     use.reserved_bytes = cuda::reserved_bytes(*device_);
+    use.products_by_tiles = cuda::products_by_tiles(*device_);
     use.driver_bytes = gpu_used() - use.used_before_bytes - use.communicator_bytes;
     world_.gather("");
   }

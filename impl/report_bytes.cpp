@@ -24,6 +24,7 @@ void each_field_of_gpu(Use& use, F& field) {
   field(use.used_before_bytes);
   field(use.communicator_bytes);
   field(use.driver_bytes);
+  field(use.products_by_tiles);
   for (auto* s : {&use.before, &use.behind}) {
     field(s->sm_mhz);
     field(s->memory_mhz);

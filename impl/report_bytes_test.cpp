@@ -42,7 +42,7 @@ RankReport full() {
   r.host = "h";
   r.resident_before_bytes = 21;
   r.resident_peak_bytes = 22;
-  r.gpu = {41, 42, 43, 44, 45, {}, {}};
+  r.gpu = {41, 42, 43, 44, 45, 63, {}, {}};
   r.gpu.before = {46, 47, {}, 48, 49, {}, "why"};
   r.gpu.behind.reasons = {"hot", "thirsty"};
   r.profile.why_not = "nobody";
@@ -103,6 +103,7 @@ TEST(ReportBytes, NothingOfTheGpuIsLost) {
   EXPECT_EQ(r.gpu.used_before_bytes, 43);
   EXPECT_EQ(r.gpu.communicator_bytes, 44);
   EXPECT_EQ(r.gpu.driver_bytes, 45);
+  EXPECT_EQ(r.gpu.products_by_tiles, 63u);
   EXPECT_EQ(r.gpu.before.sm_mhz, 46u);
   EXPECT_EQ(r.gpu.before.memory_mhz, 47u);
   EXPECT_FALSE(r.gpu.before.most_sm_mhz);

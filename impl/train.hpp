@@ -72,6 +72,7 @@ struct GpuUse {
   std::int64_t used_before_bytes = 0;   // when all ranks had their devices: contexts, others
   std::int64_t communicator_bytes = 0;  // that were used more once there was one
   std::int64_t driver_bytes = 0;        // and more behind the steps, by all ranks on this GPU
+  std::uint64_t products_by_tiles = 0;  // that cuBLASLt had no algorithm for, all timed steps
   GpuState before, behind;              // the steps; of the first rank on this GPU and host
 };
 

@@ -35,6 +35,10 @@ Event add(Queue& q, ConstView from, View to, Event after) {
 
 class Gpu : public ::testing::Test {
  protected:
+  // The stand-in's clock is a fiftieth too fast.
+  static void SetUpTestSuite() {
+    setenv("SHARDMARK_STANDIN", "gpus=1,late_us=20,drift_ppm=20000", 1);
+  }
   void SetUp() override {
     if (const std::string why = cuda::why_none(); !why.empty()) GTEST_SKIP() << why;
   }
@@ -129,6 +133,34 @@ TEST_F(Gpu, TheTimelineIsInOrderAndOnTheClockOfTheHost) {
   EXPECT_EQ(d->timeline().lane(1)[4].after[0], 5u);
 }
 
+// However long it trains: oscillators differ, and spans of other GPUs are compared with these.
+TEST_F(Gpu, SpansStayWhereTheHostSawThem) {
+  const auto d = device();
+  const Buffer a = d->memory().alloc(64, DType::f32, Tag::workspace, d->compute());
+  constexpr std::size_t drains = 2, steps = 3;  // between two drains, in which 6 ms are gained
+  std::vector<std::int64_t> before, drained;
+  while (drained.size() < drains) {
+    for (std::size_t i = 0; i < steps; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      d->begin_step(static_cast<int>(before.size()));
+      before.push_back(now_ns());
+      for (Queue* q : {&d->compute(), &d->comm()}) put(*q, std::vector<float>(64, 1.0f), a.view());
+    }
+    d->drain();
+    drained.push_back(now_ns());
+  }
+  constexpr std::int64_t tolerance = 1'000'000;  // a thread had to wake
+  for (const int lane : {0, 1}) {
+    const std::vector<Interval>& all = d->timeline().lane(lane);
+    ASSERT_EQ(all.size(), before.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      EXPECT_GE(all[i].begin_ns, before[i] - tolerance) << i;
+      EXPECT_LE(all[i].begin_ns, all[i].end_ns);
+      EXPECT_LE(all[i].end_ns, drained[i / steps] + tolerance) << i;
+    }
+  }
+}
+
 TEST_F(Gpu, WhatAHostFunctionThrowsEndsTheRank) {
   cuda::Options o;
   o.on_span = [](const Interval& i) {
@@ -185,6 +217,22 @@ TEST_F(Gpu, MemoryEndsInASentence) {
   EXPECT_EQ(d->memory().ledger().live(), b.view().bytes());
 }
 
+// Nothing ends behind a span that is open: who waited for it would be told of the wait.
+TEST_F(Gpu, MemoryEndsInThatSentenceInsideASpanToo) {
+  cuda::Options o;
+  o.timeout_s = 0.1;
+  const auto d = make_device(std::move(o));
+  Span span = d->comm().begin(Phase::gather, 0, Event::none());
+  try {
+    (void)d->memory().alloc(cuda::gpus()[0].memory_bytes, DType::f32, Tag::gathered, d->comm());
+    FAIL() << "there is no such memory";
+  } catch (const Error& e) {
+    EXPECT_EQ(std::string(e.what()).find("out of device memory: "), 0u) << e.what();
+  }
+  (void)span.end();
+  d->drain();
+}
+
 TEST_F(Gpu, OneThatIsNotThereIsRefused) {
   cuda::Options o;
   o.gpu = static_cast<int>(cuda::gpus().size());
@@ -196,10 +244,12 @@ TEST_F(Gpu, FetchesWhatIsNarrowAsFloats) {
   const Buffer wide = d->memory().alloc(3, DType::f32, Tag::workspace, d->compute()),
                narrow = d->memory().alloc(3, DType::bf16, Tag::workspace, d->compute());
   const Event written = put(d->compute(), {1.0f, -2.5f, 0.00390625f}, wide.view());
-  Span span = d->compute().begin(Phase::forward, 0, written);
-  d->compute().run(Cast{wide.view(), narrow.view()});
+  Span span = d->comm().begin(Phase::forward, 0, written);
+  d->comm().run(Cast{wide.view(), narrow.view()});
   (void)span.end();
   EXPECT_EQ(d->fetch_f32(narrow.view()), (std::vector<float>{1.0f, -2.5f, 0.00390625f}));
+  for (const int lane : {0, 1})
+    EXPECT_EQ(d->timeline().lane(lane).size(), 1u) << "to fetch is no work of a step";
   EXPECT_EQ(d->memory().ledger().live(), wide.view().bytes() + narrow.view().bytes());
 }
 

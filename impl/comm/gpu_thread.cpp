@@ -43,7 +43,6 @@ void GpuThreadCommunicator::reduce_part(View to, Range part, ConstView like, Red
   sum.factor = op == Reduce::Op::mean ? 1.0 / ranks() : 1.0;
   for (int r = 0; r < ranks(); ++r) {
     sum.from[static_cast<std::size_t>(r)] = theirs(r, part, like);
-    if (r != rank()) moved_ += to.bytes();
   }
   device().comm().run(sum);
 }
@@ -52,7 +51,6 @@ void GpuThreadCommunicator::copy_part(int r, Range in_theirs, View to) {
   const ConstView from = theirs(r, in_theirs, to);
   if (!from || from.address() == to.address()) return;
   device().comm().run(Cast{from, to});
-  if (r != rank()) moved_ += from.bytes();
 }
 
 void GpuThreadCommunicator::do_reduce_scatter(View whole, View mine, Reduce::Op op, int label) {

@@ -21,6 +21,7 @@ Mark mark(Queue&) { throw InputError(sentence); }
 void wait_for(Queue&, const Mark&) { throw InputError(sentence); }
 void let_read_each_other(int) { throw InputError(sentence); }
 std::uint64_t reserved_bytes(Device&) { return 0; }
+std::uint64_t products_by_tiles(Device&) { return 0; }
 std::shared_ptr<void> managed_bytes(std::size_t) { throw InputError(sentence); }
 void run_here(const Op&, int) { throw InputError(sentence); }
 std::size_t scratch_bytes(const Op&, const Gpu&) { throw InputError(sentence); }

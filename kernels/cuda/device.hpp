@@ -57,6 +57,8 @@ void let_read_each_other(int gpus);
 
 // Bytes that this device has asked the driver for, and keeps.
 std::uint64_t reserved_bytes(Device&);
+// Products on this device that our own tiles took because cuBLASLt proposed no algorithm.
+std::uint64_t products_by_tiles(Device&);
 
 // Memory that host and GPU address alike, for tests: given back by the last owner.
 std::shared_ptr<void> managed_bytes(std::size_t);

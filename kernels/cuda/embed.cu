@@ -1,6 +1,8 @@
 // How are rows made of tokens, and what flows back into the table? Rows that meet in one row of it
 // are added by one thread a column, in their order. A token that is none gives NaN: the host reads
 // nothing here, and the loss will show it.
+#include <cub/device/device_radix_sort.cuh>
+
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/packs.cuh"
 #include "kernels/operands.hpp"
@@ -34,23 +36,43 @@ __global__ void __launch_bounds__(256) embed(Embedding<T> a) {
   }
 }
 
-// Row numbers by their token, and in their own order within it: each counts those before it.
-__global__ void __launch_bounds__(256)
-    order_rows(const std::int32_t* tokens, std::uint32_t rows, std::uint32_t* order) {
-  __shared__ SharedArray<std::int32_t, 256> some;
-  const std::uint32_t row = blockIdx.x * 256 + threadIdx.x;
-  const std::int32_t token = row < rows ? tokens[row] : 0;
-  std::uint32_t before = 0;
-  for (std::uint32_t begin = 0; begin < rows; begin += 256) {
-    const std::uint32_t count = rows - begin < 256 ? rows - begin : 256;
-    __syncthreads();
-    if (threadIdx.x < count) some[threadIdx.x] = tokens[begin + threadIdx.x];
-    __syncthreads();
-    for (std::uint32_t i = 0; i < count; ++i)
-      before += some[i] < token || (some[i] == token && begin + i < row);
-  }
-  if (row < rows) order[before] = row;
+__global__ void __launch_bounds__(256) count_up(std::uint32_t* to, std::uint32_t n) {
+  const std::uint32_t i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) to[i] = i;
 }
+
+// Row numbers by their token, and in their own order within it.
+class Order {
+ public:
+  explicit Order(std::size_t rows) : rows_(rows) {
+    check(sort(nullptr, sort_bytes_, nullptr, nullptr, nullptr), "asking what a sort needs");
+  }
+  std::size_t scratch_bytes() const { return 3 * array_bytes() + sort_bytes_; }
+
+  const std::uint32_t* enqueue(const std::int32_t* tokens, View scratch, cudaStream_t on) {
+    const auto part = [&](std::size_t i) {
+      return reinterpret_cast<std::uint32_t*>(scratch.address() + i * array_bytes());
+    };
+    std::uint32_t *const order = part(0), *const own = part(1);
+    launch(count_up, static_cast<unsigned>((rows_ + 255) / 256), 256, 0, on, own,
+           static_cast<std::uint32_t>(rows_));
+    check(sort(part(3), sort_bytes_, tokens, own, order, reinterpret_cast<std::int32_t*>(part(2)),
+               on),
+          "sorting tokens");
+    return order;
+  }
+
+ private:
+  std::size_t array_bytes() const { return (rows_ * sizeof(std::uint32_t) + 255) / 256 * 256; }
+  // Stable: CUB's documentation says so of all its radix sorts.
+  cudaError_t sort(void* memory, std::size_t& bytes, const std::int32_t* tokens,
+                   const std::uint32_t* own, std::uint32_t* order, std::int32_t* sorted = nullptr,
+                   cudaStream_t on = nullptr) const {
+    return cub::DeviceRadixSort::SortPairs(memory, bytes, tokens, sorted, own, order,
+                                           static_cast<int>(rows_), 0, 32, on);
+  }
+  std::size_t rows_, sort_bytes_ = 0;
+};
 
 // Which rows meet? Those of one token stand together in `order`; a group begins at its first.
 struct ByToken {
@@ -161,9 +183,8 @@ void run_op(const Embed& o, const Launch& with) {
   });
 }
 
-// A number for each row.
 std::size_t scratch_of(const EmbedBackward& o, const Launch&) {
-  return o.table && o.width > 0 ? o.grad.size() / o.width * sizeof(std::uint32_t) : 0;
+  return o.table && o.width > 0 ? Order(o.grad.size() / o.width).scratch_bytes() : 0;
 }
 
 void run_op(const EmbedBackward& o, const Launch& with) {
@@ -175,10 +196,8 @@ void run_op(const EmbedBackward& o, const Launch& with) {
     if (o.table) {
       const std::size_t vocabulary = is.rows("table", o.table, w);
       const auto* tokens = is.in<std::int32_t>("tokens", o.tokens, rows);
-      auto* const order = reinterpret_cast<std::uint32_t*>(o.scratch.address());
       T* to = is.out<T>("table", o.table, vocabulary * w);
-      launch(order_rows, static_cast<unsigned>((rows + 255) / 256), 256, 0, with.stream, tokens,
-             static_cast<std::uint32_t>(rows), order);
+      const std::uint32_t* order = Order(rows).enqueue(tokens, o.scratch, with.stream);
       add(ByToken{tokens, order, rows, vocabulary}, rows, grad, to, w, with);
     }
     if (o.positions) {

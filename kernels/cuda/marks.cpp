@@ -40,4 +40,9 @@ std::uint64_t reserved_bytes(Device& d) {
   return gpu ? gpu->memory().reserved_bytes() : 0;
 }
 
+std::uint64_t products_by_tiles(Device& d) {
+  auto* gpu = dynamic_cast<GpuDevice*>(&d);
+  return gpu ? gpu->blas().declined() : 0;
+}
+
 }  // namespace shardmark::cuda

@@ -105,15 +105,12 @@ std::size_t product_scratch(const Matmul& o, int major) {
   return std::min(recommended, most_parts * o.m * o.n * sizeof(float)) + workspace_line;
 }
 
-// cuBLASLt reads by columns, so that what is row-major here is transposed there: it is given the
-// transposed product, c^T = b^T a^T, and its first operand is b.
-Blas::Plan& Blas::plan(const Matmul& o, bool tf32) {
-  const DType type = o.a.dtype();
+const Blas::Plan& Blas::plan(const Matmul& o, bool tf32) {
   const Key key{
       o.m,
       o.n,
       o.k,
-      type,
+      o.a.dtype(),
       o.ta,
       o.tb,
       o.adds,
@@ -121,9 +118,16 @@ Blas::Plan& Blas::plan(const Matmul& o, bool tf32) {
       static_cast<bool>(o.residual),
       tf32,
       {alignment(o.a), alignment(o.b), alignment(o.c), alignment(added(o)), alignment(o.bias)}};
-  const auto [it, is_new] = plans_.try_emplace(key);
-  Plan& p = it->second;
-  if (!is_new) return p;
+  if (const auto it = plans_.find(key); it != plans_.end()) return *it->second;
+  return *plans_.emplace(key, made(o, tf32)).first->second;
+}
+
+// cuBLASLt reads by columns, so that what is row-major here is transposed there: it is given the
+// transposed product, c^T = b^T a^T, and its first operand is b.
+std::unique_ptr<const Blas::Plan> Blas::made(const Matmul& o, bool tf32) const {
+  auto plan = std::make_unique<Plan>();
+  Plan& p = *plan;
+  const DType type = o.a.dtype();
   const bool rounds = type == DType::f32 && tf32;
   check(cublasLtMatmulDescCreate(p.product.to_create(),
                                  rounds ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
@@ -155,12 +159,15 @@ Blas::Plan& Blas::plan(const Matmul& o, bool tf32) {
                                                           how, 1, &p.found, &found);
   if (s != CUBLAS_STATUS_NOT_SUPPORTED) check(s, "looking for an algorithm");
   p.exists = s == CUBLAS_STATUS_SUCCESS && found == 1 && p.found.state == CUBLAS_STATUS_SUCCESS;
-  return p;
+  return plan;
 }
 
 bool Blas::multiply(const Matmul& o, const Launch& on) {
-  Plan& p = plan(o, on.tf32);
-  if (!p.exists) return false;
+  const Plan& p = plan(o, on.tf32);
+  if (!p.exists) {
+    ++declined_;
+    return false;
+  }
   if (o.bias)
     set(p.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(at(o.bias)));
   const float alpha = 1, beta = o.adds || o.residual ? 1 : 0;

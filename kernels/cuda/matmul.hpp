@@ -25,15 +25,18 @@ class Blas {
   std::size_t scratch_bytes(const Matmul& o) const { return product_scratch(o, major_); }
   // Enqueues a checked product; false where cuBLASLt has no algorithm for it.
   bool multiply(const Matmul&, const Launch&);
+  std::uint64_t declined() const { return declined_; }  // products for which it had none
 
  private:
   struct Key;
   struct Plan;
-  Plan& plan(const Matmul&, bool tf32);
+  const Plan& plan(const Matmul&, bool tf32);
+  std::unique_ptr<const Plan> made(const Matmul&, bool tf32) const;
 
   cublasLtHandle_t handle_ = nullptr;
   int major_ = 0;  // compute capability
-  std::map<Key, Plan> plans_;
+  std::uint64_t declined_ = 0;
+  std::map<Key, std::unique_ptr<const Plan>> plans_;  // each whole
 };
 
 // A product by our own tiles: any shape, type and address, for what cuBLASLt cannot do in one call.

@@ -40,6 +40,14 @@ struct Anchor {
   std::optional<std::int64_t> ns;  // of now_ns(), once the GPU has passed it
 };
 
+// A moment of an idle GPU that the host saw come.
+struct Sighting {
+  std::shared_ptr<Anchor> anchor;
+  std::int64_t before = 0, after = 0;  // of now_ns(), between which it was
+  std::int64_t middle() const { return before + width() / 2; }
+  std::int64_t width() const { return after - before; }
+};
+
 class GpuQueue final : public Queue {
  public:
   GpuQueue(GpuQueueContext&, int lane);
@@ -51,6 +59,7 @@ class GpuQueue final : public Queue {
   // known.
   bool harvest();
   bool idle() const { return spans_.empty(); }
+  bool is_open() const { return open_; }
   int oldest_step() const { return spans_.front().interval.step; }
   cudaStream_t stream() const { return stream_.get(); }
 

@@ -70,6 +70,20 @@ TEST(MatmulOnAGpu, GivesTheSameBitsWhereverOperandsStand) {
   EXPECT_EQ(product(shape, view(shifted, 1), view(b), blas, false), c);
 }
 
+// The stand-in adds no bias that stands askew, as a library may refuse what it pleases.
+TEST(MatmulOnAGpu, CountsWhatCublasltDeclines) {
+  Blas blas;
+  const std::vector<float> a{2}, b{3};
+  alignas(16) const float biases[2] = {10, 20};
+  Matmul o = of_shape(1, 1, 1);
+  for (const std::uint64_t askew : {0u, 1u, 1u}) {
+    const std::uint64_t before = blas.declined();
+    o.bias = {reinterpret_cast<std::uintptr_t>(biases + askew), 1, DType::f32, Space::device};
+    EXPECT_EQ(product(o, view(a), view(b), blas, false)[0], 6 + biases[askew]);
+    EXPECT_EQ(blas.declined() - before, askew);
+  }
+}
+
 TEST(MatmulOnAGpu, SaysWhatDoesNotFit) {
   Blas blas;
   const std::vector<float> a(6), b(6);

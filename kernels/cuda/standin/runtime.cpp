@@ -214,7 +214,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t e) {
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
   if (!begin->last || !end->last || !begin->timed || !end->timed) return cudaErrorInvalidValue;
   if (!begin->last->is_done() || !end->last->is_done()) return cudaErrorNotReady;
-  *ms = std::chrono::duration<float, std::milli>(end->last->at - begin->last->at).count();
+  const std::chrono::duration<double, std::milli> passed = end->last->at - begin->last->at;
+  *ms = static_cast<float>(passed.count() * (1 + machine().drift_ppm * 1e-6));
   return machine().sticky;
 }
 
