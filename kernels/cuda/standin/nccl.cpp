@@ -5,6 +5,7 @@
 #include <nccl.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <map>
@@ -106,7 +107,6 @@ std::size_t size_of(ncclDataType_t t) {
 struct StandinComm {
   std::shared_ptr<Group> group;
   int rank = 0;
-  bool blocking = false;
   // Of its own, since calls on streams may come after an abort.
   std::shared_ptr<std::atomic<bool>> aborted = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<std::atomic<int>> error = std::make_shared<std::atomic<int>>(ncclSuccess);
@@ -149,15 +149,10 @@ void run(Group& g, int rank, const Asked& mine, const std::atomic<bool>& aborted
 
 ncclResult_t enqueue(ncclComm_t c, cudaStream_t s, const Asked& asked) {
   if (!c || !asked.from || !asked.to) return ncclInvalidArgument;
-  const auto launch = [&] {
-    standin::enqueue(s, {.name = "ncclDevKernel"},
-                     [group = c->group, rank = c->rank, asked, aborted = c->aborted,
-                      error = c->error] { run(*group, rank, asked, *aborted, *error); });
-  };
-  if (c->blocking) return launch(), ncclSuccess;
-  // As NCCL does it (2.2x, group.cc): a call that does not block launches on another thread.
-  std::thread(launch).join();
-  return ncclInProgress;
+  standin::enqueue(s, {.name = "ncclDevKernel"},
+                   [group = c->group, rank = c->rank, asked, aborted = c->aborted,
+                    error = c->error] { run(*group, rank, asked, *aborted, *error); });
+  return ncclSuccess;
 }
 
 bool all_are_here(const StandinComm& c) {
@@ -200,18 +195,22 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* c, int ranks, ncclUniqueId id, i
   std::shared_ptr<Group> group = known.lock();
   if (!group) known = group = std::make_shared<Group>(ranks);
   if (group->ranks != ranks) return ncclInvalidUsage;
+  if (config->blocking != 1) return ncclInvalidArgument;  // calls return at once: nobody asks so
   ++group->joined;
-  *c = new StandinComm{group, rank, config->blocking != 0};
-  if (!config->blocking) return ncclInProgress;
   lock.unlock();
-  while (!all_are_here(**c)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  auto made = std::make_unique<StandinComm>(StandinComm{.group = group, .rank = rank});
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!all_are_here(*made)) {
+    if (std::chrono::steady_clock::now() > deadline) return ncclSystemError;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  *c = made.release();
   return ncclSuccess;
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t* r) {
   if (!c) return ncclInvalidArgument;
   *r = static_cast<ncclResult_t>(c->error->load());
-  if (*r == ncclSuccess && !all_are_here(*c)) *r = ncclInProgress;
   return ncclSuccess;
 }
 
