@@ -57,7 +57,11 @@ TEST(GpuCommand, TrainsByNcclOnAGpuARank) {
   for (const json& r : records(f)) {
     EXPECT_EQ(testing::schema_errors(r), "");
     EXPECT_EQ(r["shared_device"], false);
-    EXPECT_EQ(r["gpu"]["cards"].size(), 2u);
+    ASSERT_EQ(r["gpu"]["cards"].size(), 2u);
+    for (const json& card : r["gpu"]["cards"]) {  // what NCCL takes for three verbs is not a step's
+      EXPECT_EQ(card["communicator_bytes"], 3 << 20);
+      EXPECT_EQ(card["reserved_bytes"], card["driver_bytes"]);
+    }
     EXPECT_EQ(r["cell"]["collectives"], "nccl");
     EXPECT_EQ(r["checks"]["bytes_exact"], true) << r["checks"];
     EXPECT_TRUE(r["traffic"]["moved_bytes"].is_null());  // NCCL does not say

@@ -71,6 +71,20 @@ struct Pending {
   std::optional<Clock::time_point> since{};  // the GPU has been seen to have come to it
 };
 
+// Memory that a stream may still use when its owner goes.
+class Scratch {
+ public:
+  Scratch(std::size_t bytes, cudaStream_t s) : memory_(bytes), stream_(s) {}
+  ~Scratch() { cudaStreamSynchronize(stream_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(memory_.get()); }
+
+ private:
+  cuda::DeviceMemory memory_;
+  cudaStream_t stream_;
+};
+
 // A thread of its own looks for errors, for the failure of other ranks, and for verbs that do not
 // end, and gives the peers up: then what still waits for them ends, on the GPU and in calls.
 class NcclCommunicator final : public Communicator {
@@ -83,6 +97,7 @@ class NcclCommunicator final : public Communicator {
         comm_(w) {
     cuda::check(cudaGetDevice(&gpu_), "which GPU is chosen");
     watch_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+    connect();
   }
 
   // Nobody but NCCL knows, and it does not say.
@@ -108,6 +123,32 @@ class NcclCommunicator final : public Communicator {
       return ncclAllGather(pointer(mine), pointer(whole), mine.size(), type_of(mine.dtype()),
                            comm_.get(), stream_);
     });
+  }
+
+  // Since 2.22 NCCL connects ranks, and takes most of its memory, at their first collectives: one of
+  // each, that nobody counts, so that neither is part of a step. In spans, as all that a GPU does.
+  void connect() {
+    const auto n = static_cast<std::size_t>(ranks()), me = static_cast<std::size_t>(rank());
+    const std::uint64_t counted = world_.activity().calls;
+    const Scratch scratch(n * sizeof(float), stream_);
+    const View whole(scratch.address(), n, DType::f32, Space::device);
+    const View mine = whole.slice({me, 1});
+    const auto one = [&](Phase phase, Verb verb, const auto& call) {
+      Span span =
+          device().comm().begin(phase, no_label, Event::none(), Collective{verb, DType::f32, n});
+      call();
+      (void)span.end();
+    };
+    device().begin_step(-1);
+    one(Phase::reduce, Verb::all_reduce, [&] { do_all_reduce(whole, Reduce::Op::sum, no_label); });
+    one(Phase::reduce, Verb::reduce_scatter,
+        [&] { do_reduce_scatter(whole, mine, Reduce::Op::sum, no_label); });
+    one(Phase::gather, Verb::all_gather, [&] { do_all_gather(mine, whole, no_label); });
+    cuda::check(cudaStreamSynchronize(stream_), "the first collectives");
+    check_failure();
+    const std::lock_guard lock(mutex_);
+    pass();
+    world_.activity().calls = counted;
   }
 
   static void* pointer(ConstView v) { return reinterpret_cast<void*>(v.address()); }

@@ -20,6 +20,10 @@ namespace {
 
 namespace standin = shardmark::standin;
 
+// Of the GPU, taken at the first call of each verb: as NCCL 2.22 and later connect ranks.
+constexpr std::size_t connection_bytes = 1 << 20;
+constexpr int verbs = 3;
+
 struct Asked {
   enum class Verb { all_reduce, reduce_scatter, all_gather } verb{};
   const void* from = nullptr;
@@ -107,6 +111,7 @@ std::size_t size_of(ncclDataType_t t) {
 struct StandinComm {
   std::shared_ptr<Group> group;
   int rank = 0;
+  void* connected[verbs] = {};  // memory for each verb that was called
   // Of its own, since calls on streams may come after an abort.
   std::shared_ptr<std::atomic<bool>> aborted = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<std::atomic<int>> error = std::make_shared<std::atomic<int>>(ncclSuccess);
@@ -149,6 +154,8 @@ void run(Group& g, int rank, const Asked& mine, const std::atomic<bool>& aborted
 
 ncclResult_t enqueue(ncclComm_t c, cudaStream_t s, const Asked& asked) {
   if (!c || !asked.from || !asked.to) return ncclInvalidArgument;
+  void*& connected = c->connected[static_cast<int>(asked.verb)];
+  if (!connected && cudaMalloc(&connected, connection_bytes)) return ncclUnhandledCudaError;
   standin::enqueue(s, {.name = "ncclDevKernel"},
                    [group = c->group, rank = c->rank, asked, aborted = c->aborted,
                     error = c->error] { run(*group, rank, asked, *aborted, *error); });
@@ -220,6 +227,7 @@ ncclResult_t ncclCommAbort(ncclComm_t c) {
     *c->aborted = true;
   }
   c->group->changed.notify_all();
+  for (void* memory : c->connected) cudaFree(memory);
   delete c;
   return ncclSuccess;
 }
