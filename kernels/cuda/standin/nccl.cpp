@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "machine.hpp"
 #include "runtime.hpp"
 
 namespace {
@@ -114,6 +115,7 @@ struct StandinComm {
   void* connected[verbs] = {};  // memory for each verb that was called
   // Of its own, since calls on streams may come after an abort.
   std::shared_ptr<std::atomic<bool>> aborted = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<std::atomic<int>> under_way = std::make_shared<std::atomic<int>>(0);
   std::shared_ptr<std::atomic<int>> error = std::make_shared<std::atomic<int>>(ncclSuccess);
 };
 
@@ -152,13 +154,22 @@ void run(Group& g, int rank, const Asked& mine, const std::atomic<bool>& aborted
   g.meet(aborted);
 }
 
+// Also where the call waits for room until an abort ends it, and its communicator with it.
 ncclResult_t enqueue(ncclComm_t c, cudaStream_t s, const Asked& asked) {
   if (!c || !asked.from || !asked.to) return ncclInvalidArgument;
   void*& connected = c->connected[static_cast<int>(asked.verb)];
   if (!connected && cudaMalloc(&connected, connection_bytes)) return ncclUnhandledCudaError;
-  standin::enqueue(s, {.name = "ncclDevKernel"},
-                   [group = c->group, rank = c->rank, asked, aborted = c->aborted,
-                    error = c->error] { run(*group, rank, asked, *aborted, *error); });
+  auto task = [group = c->group, rank = c->rank, asked, aborted = c->aborted, error = c->error,
+               under_way = c->under_way] {
+    run(*group, rank, asked, *aborted, *error);
+    --*under_way;
+  };
+  const auto aborted = c->aborted;
+  const auto under_way = c->under_way;
+  while (*under_way >= standin::machine().queue && !*aborted)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ++*under_way;
+  standin::enqueue(s, {.name = "ncclDevKernel"}, task);
   return ncclSuccess;
 }
 
