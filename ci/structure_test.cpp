@@ -32,7 +32,8 @@ std::vector<Source> sources() {
   for (const std::string folder : {"profilers", "kernels", "impl", "bench", "results", "ci"})
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const std::string extension = entry.path().extension();
-      if (extension != ".cpp" && extension != ".hpp" && extension != ".cu") continue;
+      if (extension != ".cpp" && extension != ".hpp" && extension != ".cu" && extension != ".cuh")
+        continue;
       Source s{fs::relative(entry.path(), root).generic_string(), {}, {}};
       std::ifstream in(entry.path());
       for (std::string line; std::getline(in, line);) {
@@ -195,7 +196,7 @@ TEST(Structure, FunctionsAreShort) {
 
 TEST(Structure, EveryFileSaysWhichQuestionItAnswers) {
   for (const Source& s : sources()) {
-    const bool pragma = s.path.ends_with(".hpp");
+    const bool pragma = s.path.ends_with(".hpp") || s.path.ends_with(".cuh");
     const bool has_header =
         !pragma && fs::exists(root / fs::path(s.path).replace_extension(".hpp"));
     if (has_header) continue;  // its header says it

@@ -48,7 +48,8 @@ std::unique_ptr<Device> make_device(const Training& t, const nvtx::Owner& owner,
 }
 
 std::size_t scratch_bytes(const Training& t, const Op& op) {
-  return on_gpu(t) ? cuda::scratch_bytes_here(op, 0) : cpu::scratch_bytes(op, t.threads_per_rank);
+  return on_gpu(t) ? cuda::scratch_bytes(op, cuda::gpus().front())
+                   : cpu::scratch_bytes(op, t.threads_per_rank);
 }
 
 double product_ns(const Training& t, Device& d, const Matmul& shape) {

@@ -49,7 +49,9 @@ inline void run(const Op& op, int threads = 1) {
     cpu::run(op, threads);
 }
 inline std::size_t scratch_bytes(const Op& op, int threads = 1) {
-  return on_gpu() ? cuda::scratch_bytes_here(op, *gpu_in_use()) : cpu::scratch_bytes(op, threads);
+  return on_gpu()
+             ? cuda::scratch_bytes(op, cuda::gpus().at(static_cast<std::size_t>(*gpu_in_use())))
+             : cpu::scratch_bytes(op, threads);
 }
 // Numbers of threads that are worth a try: they are all one to a GPU.
 inline std::vector<int> counts(std::vector<int> of_processor) {

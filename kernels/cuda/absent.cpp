@@ -10,7 +10,10 @@ constexpr const char* sentence =
 
 bool built() { return false; }
 std::string library() { return sentence; }
-std::vector<Gpu> gpus() { return {}; }
+const std::vector<Gpu>& gpus() {
+  static const std::vector<Gpu> none;
+  return none;
+}
 std::string why_none() { return sentence; }
 std::uint64_t free_bytes(int) { throw InputError(sentence); }
 std::unique_ptr<Device> make_device(Options) { throw InputError(sentence); }
@@ -20,6 +23,6 @@ void let_read_each_other(int) { throw InputError(sentence); }
 std::uint64_t reserved_bytes(Device&) { return 0; }
 std::shared_ptr<void> managed_bytes(std::size_t) { throw InputError(sentence); }
 void run_here(const Op&, int) { throw InputError(sentence); }
-std::size_t scratch_bytes_here(const Op&, int) { throw InputError(sentence); }
+std::size_t scratch_bytes(const Op&, const Gpu&) { throw InputError(sentence); }
 
 }  // namespace shardmark::cuda

@@ -18,7 +18,9 @@ GpuDevice::GpuDevice(Options o)
   context_.rank = options_.owner.rank;
   context_.ranges = std::make_unique<nvtx::Ranges>(options_.owner, 0);
   context_.launch.blas = &*blas_;
-  context_.launch.multiprocessors = gpus()[static_cast<std::size_t>(options_.gpu)].multiprocessors;
+  const Gpu is = gpus()[static_cast<std::size_t>(options_.gpu)];
+  context_.launch.major = is.major;
+  context_.launch.multiprocessors = is.multiprocessors;
   context_.launch.tf32 = options_.tf32;
   context_.poll = options_.poll;
   context_.on_span = options_.on_span;

@@ -23,7 +23,8 @@ struct Gpu {
   std::uint64_t memory_bytes = 0;
   std::string pci_bus_id;  // "0000:3b:00.0"
 };
-std::vector<Gpu> gpus();  // that can be used; empty where why_none() says why
+// That can be used, asked once; empty where why_none() says why.
+const std::vector<Gpu>& gpus();
 // One sentence on why no GPU can be used here; empty where one can.
 std::string why_none();
 
@@ -61,6 +62,7 @@ std::uint64_t reserved_bytes(Device&);
 std::shared_ptr<void> managed_bytes(std::size_t);
 // One op on a GPU, and nothing else beside it: the caller waits. For tests; one thread at a time.
 void run_here(const Op&, int gpu);
-std::size_t scratch_bytes_here(const Op&, int gpu);
+// Bytes of scratch that such a GPU asks for an op; only its shape counts, and no GPU is touched.
+std::size_t scratch_bytes(const Op&, const Gpu&);
 
 }  // namespace shardmark::cuda

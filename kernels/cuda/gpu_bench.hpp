@@ -28,6 +28,7 @@ class Bench {
   Bench(const Gpu& gpu, int times) : times_(times) {
     on_.stream = stream_.get();
     on_.blas = &blas_;
+    on_.major = gpu.major;
     on_.multiprocessors = gpu.multiprocessors;
     on_.partials = partials_.get();
   }

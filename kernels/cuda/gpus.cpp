@@ -27,14 +27,17 @@ std::string of_driver() {
 }
 
 // Does the driver find or make code for this GPU among what was built? An entry such as 80 or
-// 80-virtual comes with PTX, which it compiles for newer GPUs; one such as 80-real or 90a runs on
-// its own generation alone. Asked without a context, which would take memory of the GPU.
+// 80-virtual comes with PTX, which it compiles for newer GPUs; 80-real or 100f runs on its own
+// generation alone, and 90a on nothing else. A word such as native says no number, so the driver
+// will. Asked without a context, which would take memory of the GPU.
 bool runs_on(const std::string& built_for, const Gpu& gpu) {
   const int built_capability = std::atoi(built_for.c_str()),
             capability = gpu.major * 10 + gpu.minor;
-  const bool only_own = built_for.find_first_not_of("0123456789") != built_for.npos &&
-                        built_for.find("-virtual") == built_for.npos;
-  return built_capability <= capability && (!only_own || built_capability / 10 == gpu.major);
+  const auto has = [&](const char* text) { return built_for.find(text) != built_for.npos; };
+  if (built_capability == 0) return true;
+  if (has("a-") || built_for.ends_with('a')) return built_capability == capability;
+  const bool own_generation = has("-real") || has("f");
+  return built_capability <= capability && (!own_generation || built_capability / 10 == gpu.major);
 }
 
 std::string why_no_kernel_runs(const Gpu& gpu) {
@@ -48,6 +51,21 @@ std::string why_no_kernel_runs(const Gpu& gpu) {
   return "no GPU can be used: the kernels of this shardmark were built for the architectures " +
          all + ", but GPU 0 (" + gpu.name + ") is " + own +
          ": build with -DCMAKE_CUDA_ARCHITECTURES=" + own;
+}
+
+std::vector<Gpu> asked() {
+  int n = 0;
+  if (cudaGetDeviceCount(&n) != cudaSuccess) n = 0;
+  (void)cudaGetLastError();
+  std::vector<Gpu> all;
+  for (int i = 0; i < n; ++i) {
+    cudaDeviceProp p{};
+    check(cudaGetDeviceProperties(&p, i), "what a GPU is");
+    char id[32] = {};
+    check(cudaDeviceGetPCIBusId(id, sizeof id, i), "where a GPU is");
+    all.push_back({p.name, p.major, p.minor, p.multiProcessorCount, p.totalGlobalMem, id});
+  }
+  return all;
 }
 
 }  // namespace
@@ -77,18 +95,8 @@ std::string why_none() {
   return why_no_kernel_runs(gpus().front());
 }
 
-std::vector<Gpu> gpus() {
-  int n = 0;
-  if (cudaGetDeviceCount(&n) != cudaSuccess) n = 0;
-  (void)cudaGetLastError();
-  std::vector<Gpu> all;
-  for (int i = 0; i < n; ++i) {
-    cudaDeviceProp p{};
-    check(cudaGetDeviceProperties(&p, i), "what a GPU is");
-    char id[32] = {};
-    check(cudaDeviceGetPCIBusId(id, sizeof id, i), "where a GPU is");
-    all.push_back({p.name, p.major, p.minor, p.multiProcessorCount, p.totalGlobalMem, id});
-  }
+const std::vector<Gpu>& gpus() {
+  static const std::vector<Gpu> all = asked();
   return all;
 }
 

@@ -16,7 +16,9 @@ struct Bench {
   explicit Bench(int gpu) {
     launch.stream = stream.get();
     launch.blas = &blas;
-    launch.multiprocessors = gpus().at(static_cast<std::size_t>(gpu)).multiprocessors;
+    const Gpu is = gpus().at(static_cast<std::size_t>(gpu));
+    launch.major = is.major;
+    launch.multiprocessors = is.multiprocessors;
     launch.partials = partials.get();
   }
 };
@@ -37,7 +39,5 @@ void run_here(const Op& op, int gpu) {
   run(op, with);
   check(cudaStreamSynchronize(with.stream), std::string(name(op)).c_str());
 }
-
-std::size_t scratch_bytes_here(const Op& op, int gpu) { return scratch_bytes(op, launch_on(gpu)); }
 
 }  // namespace shardmark::cuda

@@ -90,8 +90,7 @@ Blas::Blas() {
   cudaDeviceProp is;
   cuda::check(cudaGetDevice(&gpu), "asking for the GPU in use");
   cuda::check(cudaGetDeviceProperties(&is, gpu), "asking what a GPU is");
-  // cuBLAS library documentation, cublasSetWorkspace.
-  most_scratch_ = std::size_t{is.major >= 9 ? 32u : 4u} << 20;
+  major_ = is.major;
   check(cublasLtCreate(&handle_), "starting cuBLASLt");
 }
 Blas::~Blas() {
@@ -99,9 +98,11 @@ Blas::~Blas() {
   cublasLtDestroy(handle_);
 }
 
-std::size_t Blas::scratch_bytes(const Matmul& o) const {
+std::size_t product_scratch(const Matmul& o, int major) {
   constexpr std::size_t most_parts = 32;  // of the depth, each with an f32 sum
-  return std::min(most_scratch_, most_parts * o.m * o.n * sizeof(float)) + workspace_line;
+  // cuBLAS library documentation, cublasSetWorkspace.
+  const std::size_t recommended = std::size_t{major >= 9 ? 32u : 4u} << 20;
+  return std::min(recommended, most_parts * o.m * o.n * sizeof(float)) + workspace_line;
 }
 
 // cuBLASLt reads by columns, so that what is row-major here is transposed there: it is given the
@@ -172,7 +173,7 @@ bool Blas::multiply(const Matmul& o, const Launch& on) {
   return true;
 }
 
-std::size_t scratch_of(const Matmul& o, const Launch& on) { return on.blas->scratch_bytes(o); }
+std::size_t scratch_of(const Matmul& o, const Launch& on) { return product_scratch(o, on.major); }
 
 void run_op(const Matmul& o, const Launch& on) {
   const Operands is("matmul", Space::device);
@@ -186,7 +187,7 @@ void run_op(const Matmul& o, const Launch& on) {
     is.maybe_in<T>("bias", o.bias, o.n);
     is.maybe_in<T>("residual", o.residual, o.m * o.n);
   });
-  is.scratch(o.scratch, scratch_of(o, on));
+  is.scratch(o.scratch, on.blas->scratch_bytes(o));
   const bool adds_twice = o.adds && o.residual;  // cuBLASLt adds one matrix
   if (adds_twice || !on.blas->multiply(o, on)) multiply_by_tiles(o, on);
 }

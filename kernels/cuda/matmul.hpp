@@ -10,6 +10,10 @@
 
 namespace shardmark::cuda {
 
+// Bytes of scratch for a product on a GPU of this compute capability: what NVIDIA recommends, but
+// no more than the split sums of so small a result could use.
+std::size_t product_scratch(const Matmul&, int major);
+
 // Of one GPU; one thread at a time.
 class Blas {
  public:
@@ -18,9 +22,7 @@ class Blas {
   Blas(const Blas&) = delete;
   Blas& operator=(const Blas&) = delete;
 
-  // Bytes of scratch: what NVIDIA recommends for this GPU, but no more than the split sums of so
-  // small a result could use.
-  std::size_t scratch_bytes(const Matmul&) const;
+  std::size_t scratch_bytes(const Matmul& o) const { return product_scratch(o, major_); }
   // Enqueues a checked product; false where cuBLASLt has no algorithm for it.
   bool multiply(const Matmul&, const Launch&);
 
@@ -30,7 +32,7 @@ class Blas {
   Plan& plan(const Matmul&, bool tf32);
 
   cublasLtHandle_t handle_ = nullptr;
-  std::size_t most_scratch_ = 0;
+  int major_ = 0;  // compute capability
   std::map<Key, Plan> plans_;
 };
 

@@ -1,5 +1,6 @@
 #include "run.hpp"
 
+#include "kernels/cuda/device.hpp"
 #include "kernels/cuda/ops.hpp"
 
 namespace shardmark::cuda {
@@ -26,6 +27,13 @@ std::size_t scratch_bytes(const Op& op, const Launch& with) {
         return 0;
       },
       op);
+}
+
+std::size_t scratch_bytes(const Op& op, const Gpu& gpu) {
+  Launch on;
+  on.major = gpu.major;
+  on.multiprocessors = gpu.multiprocessors;
+  return scratch_bytes(op, on);
 }
 
 }  // namespace shardmark::cuda

@@ -11,7 +11,7 @@ class Blas;  // matmul.hpp
 struct Launch {
   cudaStream_t stream = nullptr;
   Blas* blas = nullptr;
-  int multiprocessors = 1;
+  int major = 8, multiprocessors = 1;  // of the GPU
   bool tf32 = false;
   // Of the stream: what sums in two passes keep between them. No ledger counts it, as with all that
   // a stream itself takes.
@@ -27,6 +27,7 @@ class Partials {
 };
 
 void run(const Op&, const Launch&);
+// Of the launch only what the GPU is counts.
 std::size_t scratch_bytes(const Op&, const Launch&);
 
 }  // namespace shardmark::cuda
