@@ -27,7 +27,7 @@ std::unique_ptr<Device> make_device(const Training& t, const nvtx::Owner& owner,
     o.record = t.record_time;
     o.tf32 = t.tf32;
     o.owner = owner;
-    o.timeout_s = t.comm_timeout_s;
+    o.timeout_s = t.comm_timeout_s + 1;  // NCCL's own deadline goes first: it names the verb
     o.recorder = calls.recorder;
     o.poll = std::move(calls.poll);
     o.on_span = std::move(calls.on_span);

@@ -53,15 +53,9 @@ void ended(SharedRun& shared, int ranks) {
   shared.ended.notify_all();
 }
 
-// Who watches knows a kernel by the span or range in which it was launched.
-nccl::Launches launches_of(const Training& t) {
-  return t.profile || nvtx::attached() ? nccl::Launches::by_caller : nccl::Launches::apart;
-}
-
 std::unique_ptr<Communicator> communicator_of_threads(Device& d, ThreadWorld& w,
                                                       const Training& t) {
-  if (t.options.collectives == Collectives::nccl)
-    return nccl::communicator(d, w, t.comm_timeout_s, launches_of(t));
+  if (t.options.collectives == Collectives::nccl) return nccl::communicator(d, w, t.comm_timeout_s);
   if (t.device == DeviceKind::cuda) return std::make_unique<GpuThreadCommunicator>(d, w);
   return thread_communicator(d, w, t.options.collectives, t.options.all_reduce, t.link);
 }
@@ -222,7 +216,7 @@ TrainingReport train(const Training& t, mpi::Group& group) {
       job, group, place_in(group),
       [&](Device& d) {
         if (t.options.collectives == Collectives::nccl)
-          return nccl::communicator(d, group, t.comm_timeout_s, launches_of(t));
+          return nccl::communicator(d, group, t.comm_timeout_s);
         return group.communicator(d, t.options.collectives, t.link, t.comm_timeout_s, spin > 0);
       },
       spin, recorders, mine);

@@ -14,8 +14,6 @@ namespace shardmark::nvtx {
 bool built();           // with NVTX's header
 std::string library();  // its version; where there is none, what would bring it
 
-bool attached();  // a profiler listens, which it does from a process's start or never
-
 // Whose queues they are.
 struct Owner {
   int rank = 0;

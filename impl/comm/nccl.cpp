@@ -5,8 +5,12 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <mutex>
+#include <optional>
+#include <stop_token>
 #include <thread>
+#include <utility>
 
 #include "impl/comm/nccl_types.hpp"
 #include "kernels/cuda/queue.hpp"
@@ -31,40 +35,69 @@ ncclUniqueId shared_id(World& world) {
   return id;
 }
 
-// A verb that the GPU has not passed yet.
-struct Pending {
-  cuda::Moment end;
-  Verb verb;
-  int label, step;
-  std::optional<Clock::time_point> since;  // it is the oldest
+// A communicator that was made, until abort(), and at the latest until its end. Calls block: NCCL
+// launches on the caller's thread, which is where a profiler looks for the span that it is of; a
+// call that does not block would start a thread of its own. Making one waits for all ranks, which
+// have just met to hear the id: where one dies in between, the cell's --timeout ends the others.
+class Connection {
+ public:
+  explicit Connection(World& w) {
+    const ncclUniqueId id = shared_id(w);
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 1;
+    const ncclResult_t r = ncclCommInitRankConfig(&comm_, w.size(), id, w.rank(), &config);
+    if (r != ncclSuccess) throw Error(says(r));
+  }
+  ~Connection() { abort(); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ncclComm_t get() const { return comm_; }
+  // get() stays as it is: a call may be under way.
+  void abort() {
+    if (!std::exchange(aborted_, true)) ncclCommAbort(comm_);
+  }
+
+ private:
+  ncclComm_t comm_ = nullptr;
+  bool aborted_ = false;
 };
 
-// Calls return at once (a communicator that does not block, or one whose launches do not), so that
-// a peer that is gone can be given up: a thread of its own looks for errors, for the failure of
-// other ranks, and for verbs that do not end.
+// A verb that the GPU has not ended yet.
+struct Pending {
+  cuda::Moment begin;
+  std::optional<cuda::Moment> end;  // none: its call is under way
+  Verb verb;
+  int label, step;
+  std::optional<Clock::time_point> since{};  // the GPU has been seen to have come to it
+};
+
+// Memory that a stream may still use when its owner goes.
+class Scratch {
+ public:
+  Scratch(std::size_t bytes, cudaStream_t s) : memory_(bytes), stream_(s) {}
+  ~Scratch() { cudaStreamSynchronize(stream_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(memory_.get()); }
+
+ private:
+  cuda::DeviceMemory memory_;
+  cudaStream_t stream_;
+};
+
+// A thread of its own looks for errors, for the failure of other ranks, and for verbs that do not
+// end, and gives the peers up: then what still waits for them ends, on the GPU and in calls.
 class NcclCommunicator final : public Communicator {
  public:
-  NcclCommunicator(Device& d, World& w, double timeout_s, Launches launches)
+  NcclCommunicator(Device& d, World& w, double timeout_s)
       : Communicator(d, w.size(), w.rank(), Collectives::nccl),
         world_(w),
         timeout_s_(timeout_s),
-        stream_(cuda::gpu_queue(d.comm()).stream()) {
+        stream_(cuda::gpu_queue(d.comm()).stream()),
+        comm_(w) {
     cuda::check(cudaGetDevice(&gpu_), "which GPU is chosen");
-    const ncclUniqueId id = shared_id(w);
-    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    config.blocking = launches == Launches::by_caller;
-    settle(ncclCommInitRankConfig(&comm_, w.size(), id, w.rank(), &config), "set-up");
-    watch_ = std::thread([this] { watch(); });
-  }
-
-  ~NcclCommunicator() override {
-    {
-      const std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    changed_.notify_one();
-    watch_.join();
-    if (comm_) ncclCommAbort(comm_);  // nothing is under way: the queues have ended
+    watch_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+    connect();
   }
 
   // Nobody but NCCL knows, and it does not say.
@@ -74,121 +107,159 @@ class NcclCommunicator final : public Communicator {
  private:
   void do_all_reduce(View inout, Reduce::Op op, int label) override {
     void* at = pointer(inout);
-    call(Verb::all_reduce, label, Transfer{inout, inout, {}, 0, [=, this] {
-                                             return_of_ = ncclAllReduce(at, at, inout.size(),
-                                                                        type_of(inout.dtype()),
-                                                                        op_of(op), comm_, stream_);
-                                           }});
+    call(Verb::all_reduce, label, {inout, inout, {}, 0, {}}, [=, this] {
+      return ncclAllReduce(at, at, inout.size(), type_of(inout.dtype()), op_of(op), comm_.get(),
+                           stream_);
+    });
   }
   void do_reduce_scatter(View whole, View mine, Reduce::Op op, int label) override {
-    call(Verb::reduce_scatter, label,
-         Transfer{whole, mine, whole, 0, [=, this] {
-                    return_of_ =
-                        ncclReduceScatter(pointer(whole), pointer(mine), mine.size(),
-                                          type_of(mine.dtype()), op_of(op), comm_, stream_);
-                  }});
+    call(Verb::reduce_scatter, label, {whole, mine, whole, 0, {}}, [=, this] {
+      return ncclReduceScatter(pointer(whole), pointer(mine), mine.size(), type_of(mine.dtype()),
+                               op_of(op), comm_.get(), stream_);
+    });
   }
   void do_all_gather(ConstView mine, View whole, int label) override {
-    call(Verb::all_gather, label, Transfer{mine, whole, {}, 0, [=, this] {
-                                             return_of_ = ncclAllGather(
-                                                 pointer(mine), pointer(whole), mine.size(),
-                                                 type_of(mine.dtype()), comm_, stream_);
-                                           }});
+    call(Verb::all_gather, label, {mine, whole, {}, 0, {}}, [=, this] {
+      return ncclAllGather(pointer(mine), pointer(whole), mine.size(), type_of(mine.dtype()),
+                           comm_.get(), stream_);
+    });
+  }
+
+  // Since 2.22 NCCL connects ranks, and takes most of its memory, at their first collectives: one of
+  // each, that nobody counts, so that neither is part of a step. In spans, as all that a GPU does.
+  void connect() {
+    const auto n = static_cast<std::size_t>(ranks()), me = static_cast<std::size_t>(rank());
+    const std::uint64_t counted = world_.activity().calls;
+    const Scratch scratch(n * sizeof(float), stream_);
+    const View whole(scratch.address(), n, DType::f32, Space::device);
+    const View mine = whole.slice({me, 1});
+    const auto one = [&](Phase phase, Verb verb, const auto& call) {
+      Span span =
+          device().comm().begin(phase, no_label, Event::none(), Collective{verb, DType::f32, n});
+      call();
+      (void)span.end();
+    };
+    device().begin_step(-1);
+    one(Phase::reduce, Verb::all_reduce, [&] { do_all_reduce(whole, Reduce::Op::sum, no_label); });
+    one(Phase::reduce, Verb::reduce_scatter,
+        [&] { do_reduce_scatter(whole, mine, Reduce::Op::sum, no_label); });
+    one(Phase::gather, Verb::all_gather, [&] { do_all_gather(mine, whole, no_label); });
+    cuda::check(cudaStreamSynchronize(stream_), "the first collectives");
+    check_failure();
+    const std::lock_guard lock(mutex_);
+    pass();
+    world_.activity().calls = counted;
   }
 
   static void* pointer(ConstView v) { return reinterpret_cast<void*>(v.address()); }
 
-  void call(Verb verb, int label, Transfer t) {
-    const int step = world_.activity().step;
-    world_.activity().enter(verb, label, step);
+  void call(Verb verb, int label, Transfer t, const std::function<ncclResult_t()>& nccl) {
+    cuda::Moment begin(false), end(false);
+    begin.record(stream_);
+    push({std::move(begin), {}, verb, label, world_.activity().step});
+    ncclResult_t said = ncclSuccess;
+    t.body = [&] { said = nccl(); };
     {
-      const std::lock_guard lock(mutex_);
-      if (!comm_) throw PeerFailed(failure_);
+      const std::lock_guard lock(calls_);
+      check_failure();
+      device().comm().run(std::move(t));
     }
-    device().comm().run(std::move(t));
-    settle(return_of_, name(verb));
-    cuda::Moment end(false);
+    check_failure();  // it may have been what ended the call
+    if (said != ncclSuccess) throw Error(fmt::format("{}: {}", name(verb), says(said)));
     end.record(stream_);
+    const std::lock_guard lock(mutex_);
+    pending_.back().end = std::move(end);
+  }
+
+  void check_failure() {
+    const std::lock_guard lock(mutex_);
+    if (!failure_.empty()) throw PeerFailed(failure_);
+  }
+
+  void push(Pending p) {
+    const std::lock_guard lock(mutex_);
+    pending_.push_back(std::move(p));
+    if (pending_.size() == 1) enter_oldest();
+  }
+
+  // These two under the lock: the activity names the oldest verb that the GPU has not ended.
+  void enter_oldest() {
+    const Pending& oldest = pending_.front();
+    world_.activity().enter(oldest.verb, oldest.label, oldest.step);
+  }
+  void pass() {
+    while (!pending_.empty() && pending_.front().end && pending_.front().end->reached()) {
+      pending_.pop_front();
+      pending_.empty() ? world_.activity().leave() : enter_oldest();
+    }
+  }
+
+  void watch(const std::stop_token& stop) {
+    cudaSetDevice(gpu_);
+    try {
+      while (!stop.stop_requested()) {
+        std::unique_lock lock(mutex_);
+        changed_.wait_for(lock, stop, 50ms, [] { return false; });
+        lock.unlock();
+        look();
+      }
+      const std::lock_guard lock(mutex_);
+      pass();  // the queues have ended: whoever asks next finds this rank in none
+    } catch (const PeerFailed& e) {
+      give_up(e.what());
+    } catch (const std::exception& e) {
+      const int step = world_.activity().step_now();
+      const std::string where =
+          step < 0 ? "a collective outside of the steps" : fmt::format("step {}", step);
+      world_.fail({rank(), fmt::format("{}: {}", where, e.what())});
+      give_up(e.what());
+    }
+  }
+
+  // Throws what is wrong, in one sentence.
+  void look() {
+    world_.check();
+    ncclResult_t r = ncclSuccess;
+    ncclCommGetAsyncError(comm_.get(), &r);
+    if (r != ncclSuccess && r != ncclInProgress) throw Error(says(r));
+    const std::lock_guard lock(mutex_);
+    pass();
+    if (pending_.empty()) return;
+    Pending& oldest = pending_.front();
+    const Clock::time_point now = Clock::now();
+    if (!oldest.since && oldest.begin.reached()) oldest.since = now;
+    if (!oldest.since || std::chrono::duration<double>(now - *oldest.since).count() < timeout_s_)
+      return;
+    throw Error(fmt::format(
+        "waited more than {} s for its peers in {}{} ({})", timeout_s_, name(oldest.verb),
+        oldest.label == no_label ? "" : fmt::format(" of segment {}", oldest.label),
+        world_.last_words()));
+  }
+
+  // Kernels that wait for peers end, and the streams with them. No call is under way then, and none
+  // comes after it; but for one that the driver holds since the GPU's queue is full: only this ends
+  // it.
+  void give_up(const std::string& why) {
     {
       const std::lock_guard lock(mutex_);
-      pending_.push_back({std::move(end), verb, label, step, {}});
+      failure_ = why;
     }
-    world_.activity().leave();
-  }
-
-  // A call of a communicator that does not block is under way until NCCL says otherwise.
-  void settle(ncclResult_t r, std::string_view what) {
-    const Clock::time_point since = Clock::now();
-    while (r == ncclInProgress) {
-      std::this_thread::yield();
-      world_.check();
-      if (std::chrono::duration<double>(Clock::now() - since).count() > timeout_s_)
-        throw Error(fmt::format("waited more than {} s for its peers in {} ({})", timeout_s_, what,
-                                world_.last_words()));
-      const std::lock_guard lock(mutex_);
-      if (!comm_ && !failure_.empty()) throw PeerFailed(failure_);
-      if (const ncclResult_t asked = ncclCommGetAsyncError(comm_, &r); asked != ncclSuccess)
-        r = asked;
-    }
-    if (r != ncclSuccess) throw Error(fmt::format("{}: {}", what, says(r)));
-  }
-
-  void watch() {
-    cudaSetDevice(gpu_);
-    std::unique_lock lock(mutex_);
-    while (!stop_ && comm_) {
-      changed_.wait_for(lock, 50ms, [this] { return stop_; });
-      if (const std::string why = what_is_wrong(); !why.empty()) abort(why);
-    }
-  }
-
-  // Under the lock. One sentence, or nothing.
-  std::string what_is_wrong() {
-    ncclResult_t r = ncclSuccess;
-    if (ncclCommGetAsyncError(comm_, &r); r != ncclSuccess && r != ncclInProgress) return says(r);
-    try {
-      while (!pending_.empty() && pending_.front().end.reached()) pending_.pop_front();
-    } catch (const std::exception& e) {
-      return e.what();
-    }
-    try {
-      world_.check();
-    } catch (const std::exception& e) {
-      peer_failed_ = true;
-      return e.what();
-    }
-    if (pending_.empty()) return "";
-    Pending& oldest = pending_.front();
-    if (!oldest.since) oldest.since = Clock::now();
-    const double waited = std::chrono::duration<double>(Clock::now() - *oldest.since).count();
-    if (waited < timeout_s_) return "";
-    return fmt::format(
-        "waited more than {} s for its peers in {}{}{} ({})", timeout_s_, name(oldest.verb),
-        oldest.label == no_label ? "" : fmt::format(" of segment {}", oldest.label),
-        oldest.step < 0 ? "" : fmt::format(", step {}", oldest.step), world_.last_words());
-  }
-
-  // Kernels that wait for peers end, and the streams with them.
-  void abort(const std::string& why) {
-    failure_ = why;
-    if (!peer_failed_) world_.fail({rank(), why});
-    ncclCommAbort(comm_);
-    comm_ = nullptr;
+    const std::unique_lock no_call(calls_, 1s);
+    comm_.abort();
   }
 
   World& world_;
   double timeout_s_;
   cudaStream_t stream_;
   int gpu_ = 0;
-  ncclComm_t comm_ = nullptr;
-  ncclResult_t return_of_ = ncclSuccess;
+  Connection comm_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stop_ = false, peer_failed_ = false;
+  std::timed_mutex calls_;  // held during each call, which may last
+  std::mutex mutex_;        // of what follows
+  std::condition_variable_any changed_;
   std::string failure_;
   std::deque<Pending> pending_;
-  std::thread watch_;
+  std::jthread watch_;  // the last one: it ends before what it looks at
 };
 
 }  // namespace
@@ -201,9 +272,8 @@ std::string library() {
   return fmt::format("NCCL {}.{}.{}", v / 10000, v / 100 % 100, v % 100);
 }
 
-std::unique_ptr<Communicator> communicator(Device& d, World& w, double timeout_s,
-                                           Launches launches) {
-  return std::make_unique<NcclCommunicator>(d, w, timeout_s, launches);
+std::unique_ptr<Communicator> communicator(Device& d, World& w, double timeout_s) {
+  return std::make_unique<NcclCommunicator>(d, w, timeout_s);
 }
 
 }  // namespace shardmark::nccl

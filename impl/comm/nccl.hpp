@@ -13,14 +13,8 @@ namespace shardmark::nccl {
 bool built();
 std::string library();  // "NCCL 2.28.9"; where there is none, what would bring it
 
-// On which thread are NCCL's kernels launched? Where calls return at once NCCL has one of its own,
-// and a peer that is gone can be given up at any time; on the caller's, what watches launches knows
-// which span they are of, but making the communicator may wait for ever.
-enum class Launches : std::uint8_t { apart, by_caller };
-
 // Collective over the world; on the thread that made the device. What goes wrong later, and a verb
 // that does not end within timeout_s, is said to the world, and all that still waits is aborted.
-std::unique_ptr<Communicator> communicator(Device&, World&, double timeout_s,
-                                           Launches = Launches::apart);
+std::unique_ptr<Communicator> communicator(Device&, World&, double timeout_s);
 
 }  // namespace shardmark::nccl

@@ -10,8 +10,6 @@ constexpr const char* sentence =
 
 bool built() { return false; }
 std::string library() { return sentence; }
-std::unique_ptr<Communicator> communicator(Device&, World&, double, Launches) {
-  throw InputError(sentence);
-}
+std::unique_ptr<Communicator> communicator(Device&, World&, double) { throw InputError(sentence); }
 
 }  // namespace shardmark::nccl

@@ -13,6 +13,8 @@ void set(Machine& m, const std::string& key, const std::string& value) {
     m.memory = std::stoull(value);
   } else if (key == "late_us") {
     m.late_us = std::stoi(value);
+  } else if (key == "queue") {
+    m.queue = std::stoi(value);
   } else if (key == "major") {
     m.major = std::stoi(value);
   } else if (key == "driver") {

@@ -1,7 +1,7 @@
 #pragma once
 // Which GPUs does the stand-in play? Read once from SHARDMARK_STANDIN, as
 // "gpus=2,memory=64000000,late_us=200,error=no_device|old_driver,major=8,driver=12040,cupti=FILE,
-// drift_ppm=200".
+// drift_ppm=200,queue=4".
 #include <cuda_runtime_api.h>
 
 #include <atomic>
@@ -15,6 +15,7 @@ namespace shardmark::standin {
 struct Machine {
   int gpus = 1, major = 9, driver = 13000, late_us = 100;
   double drift_ppm = 0;                // by which the GPUs' clocks are faster than the host's
+  int queue = 1024;                    // collectives under way before a call waits in the driver
   std::size_t memory = 1'000'000'000;  // bytes of each GPU
   cudaError_t error = cudaSuccess;     // of whoever asks for GPUs
   std::string cupti;                   // that is told what GPUs do; empty: none

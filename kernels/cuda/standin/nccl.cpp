@@ -5,6 +5,7 @@
 #include <nccl.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <map>
@@ -13,11 +14,16 @@
 #include <thread>
 #include <vector>
 
+#include "machine.hpp"
 #include "runtime.hpp"
 
 namespace {
 
 namespace standin = shardmark::standin;
+
+// Of the GPU, taken at the first call of each verb: as NCCL 2.22 and later connect ranks.
+constexpr std::size_t connection_bytes = 1 << 20;
+constexpr int verbs = 3;
 
 struct Asked {
   enum class Verb { all_reduce, reduce_scatter, all_gather } verb{};
@@ -106,9 +112,10 @@ std::size_t size_of(ncclDataType_t t) {
 struct StandinComm {
   std::shared_ptr<Group> group;
   int rank = 0;
-  bool blocking = false;
+  void* connected[verbs] = {};  // memory for each verb that was called
   // Of its own, since calls on streams may come after an abort.
   std::shared_ptr<std::atomic<bool>> aborted = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<std::atomic<int>> under_way = std::make_shared<std::atomic<int>>(0);
   std::shared_ptr<std::atomic<int>> error = std::make_shared<std::atomic<int>>(ncclSuccess);
 };
 
@@ -147,17 +154,23 @@ void run(Group& g, int rank, const Asked& mine, const std::atomic<bool>& aborted
   g.meet(aborted);
 }
 
+// Also where the call waits for room until an abort ends it, and its communicator with it.
 ncclResult_t enqueue(ncclComm_t c, cudaStream_t s, const Asked& asked) {
   if (!c || !asked.from || !asked.to) return ncclInvalidArgument;
-  const auto launch = [&] {
-    standin::enqueue(s, {.name = "ncclDevKernel"},
-                     [group = c->group, rank = c->rank, asked, aborted = c->aborted,
-                      error = c->error] { run(*group, rank, asked, *aborted, *error); });
+  void*& connected = c->connected[static_cast<int>(asked.verb)];
+  if (!connected && cudaMalloc(&connected, connection_bytes)) return ncclUnhandledCudaError;
+  auto task = [group = c->group, rank = c->rank, asked, aborted = c->aborted, error = c->error,
+               under_way = c->under_way] {
+    run(*group, rank, asked, *aborted, *error);
+    --*under_way;
   };
-  if (c->blocking) return launch(), ncclSuccess;
-  // As NCCL does it (2.2x, group.cc): a call that does not block launches on another thread.
-  std::thread(launch).join();
-  return ncclInProgress;
+  const auto aborted = c->aborted;
+  const auto under_way = c->under_way;
+  while (*under_way >= standin::machine().queue && !*aborted)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ++*under_way;
+  standin::enqueue(s, {.name = "ncclDevKernel"}, task);
+  return ncclSuccess;
 }
 
 bool all_are_here(const StandinComm& c) {
@@ -200,18 +213,22 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* c, int ranks, ncclUniqueId id, i
   std::shared_ptr<Group> group = known.lock();
   if (!group) known = group = std::make_shared<Group>(ranks);
   if (group->ranks != ranks) return ncclInvalidUsage;
+  if (config->blocking != 1) return ncclInvalidArgument;  // calls return at once: nobody asks so
   ++group->joined;
-  *c = new StandinComm{group, rank, config->blocking != 0};
-  if (!config->blocking) return ncclInProgress;
   lock.unlock();
-  while (!all_are_here(**c)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  auto made = std::make_unique<StandinComm>(StandinComm{.group = group, .rank = rank});
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!all_are_here(*made)) {
+    if (std::chrono::steady_clock::now() > deadline) return ncclSystemError;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  *c = made.release();
   return ncclSuccess;
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t* r) {
   if (!c) return ncclInvalidArgument;
   *r = static_cast<ncclResult_t>(c->error->load());
-  if (*r == ncclSuccess && !all_are_here(*c)) *r = ncclInProgress;
   return ncclSuccess;
 }
 
@@ -221,6 +238,7 @@ ncclResult_t ncclCommAbort(ncclComm_t c) {
     *c->aborted = true;
   }
   c->group->changed.notify_all();
+  for (void* memory : c->connected) cudaFree(memory);
   delete c;
   return ncclSuccess;
 }
