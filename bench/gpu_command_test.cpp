@@ -115,6 +115,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"major=7", "--device cuda", "built for the architectures 80, 90, but GPU 0"},
         Wrong{"gpus=2", "--device cuda --comm nccl --ranks 3", "3 ranks would share 2 GPUs"},
         Wrong{"gpus=1", "--device cuda --ranks 9", "at most 8"},
+        Wrong{"gpus=2,peers=none", "--device cuda --ranks 2",
+              "GPU 0 cannot read the memory of GPU 1: take --comm nccl."},
         Wrong{"gpus=1", "--device cuda --comm mpi", "--comm mpi carries the host's memory"},
         Wrong{"gpus=1", "--comm nccl", "which needs --device cuda"},
         Wrong{"gpus=1", "--precision tf32", "which needs --device cuda"},

@@ -64,6 +64,9 @@ void check_device(const Training& t, int ranks_here) {
     throw InputError(fmt::format(
         "--comm thread on GPUs adds the arrays of at most {} ranks, not {}; take --comm nccl.",
         most_gpu_threads, ranks_here));
+  if (t.options.collectives == Collectives::memory)
+    if (const std::string why = cuda::why_no_peers(std::min(ranks_here, gpus)); !why.empty())
+      throw InputError(why + ".");
   if (t.options.collectives == Collectives::nccl && ranks_here > gpus)
     throw InputError(fmt::format(
         "--comm nccl gives each rank a GPU of its own, but {} ranks would share {}; take at most "

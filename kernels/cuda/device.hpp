@@ -51,8 +51,10 @@ std::unique_ptr<Device> make_device(Options);
 using Mark = std::shared_ptr<void>;
 Mark mark(Queue&);
 void wait_for(Queue&, const Mark&);
-// Ranks that are threads read each other's memory: Error naming two GPUs that cannot.
-void let_read_each_other(int gpus);
+// Ranks that are threads read each other's memory. One sentence, without its full stop, naming two
+// of the first so many GPUs that cannot; empty where all can. Makes no context.
+std::string why_no_peers(int gpus);
+void let_read_each_other(int gpus);  // which all can
 
 // Bytes that this device has asked the driver for, and keeps.
 std::uint64_t reserved_bytes(Device&);

@@ -17,6 +17,8 @@ void set(Machine& m, const std::string& key, const std::string& value) {
     m.major = std::stoi(value);
   } else if (key == "driver") {
     m.driver = std::stoi(value);
+  } else if (key == "peers" && value == "none") {
+    m.peers = false;
   } else if (key == "cupti") {
     m.cupti = value;
   } else if (key == "error" && value == "no_device") {

@@ -1,6 +1,7 @@
 #pragma once
 // Which GPUs does the stand-in play? Read once from SHARDMARK_STANDIN, as
-// "gpus=2,memory=64000000,late_us=200,error=no_device|old_driver,major=8,driver=12040,cupti=FILE".
+// "gpus=2,memory=64000000,late_us=200,error=no_device|old_driver,major=8,driver=12040,peers=none,
+// cupti=FILE", in one line.
 #include <cuda_runtime_api.h>
 
 #include <atomic>
@@ -15,6 +16,7 @@ struct Machine {
   int gpus = 1, major = 9, driver = 13000, late_us = 100;
   std::size_t memory = 1'000'000'000;  // bytes of each GPU
   cudaError_t error = cudaSuccess;     // of whoever asks for GPUs
+  bool peers = true;                   // GPUs read each other's memory
   std::string cupti;                   // that is told what GPUs do; empty: none
 
   std::mutex mutex;

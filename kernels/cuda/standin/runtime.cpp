@@ -218,7 +218,9 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) 
   return machine().sticky;
 }
 
-cudaError_t cudaDeviceCanAccessPeer(int* can, int a, int b) { return *can = a != b, cudaSuccess; }
+cudaError_t cudaDeviceCanAccessPeer(int* can, int a, int b) {
+  return *can = a != b && machine().peers, cudaSuccess;
+}
 cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return cudaSuccess; }
 cudaError_t cudaLaunchHostFunc(cudaStream_t s, void (*f)(void*), void* with) {
   shardmark::standin::enqueue(s, [=] { f(with); });
