@@ -22,6 +22,9 @@ struct Gpu {
   int major = 0, minor = 0, multiprocessors = 0;  // compute capability
   std::uint64_t memory_bytes = 0;
   std::string pci_bus_id;  // "0000:3b:00.0"
+  // Whose it is on this host, in whatever order a process may see GPUs: where it is, and its UUID,
+  // which tells the parts of one apart (MIG).
+  std::string id;
 };
 std::vector<Gpu> gpus();  // that can be used; empty where why_none() says why
 // One sentence on why no GPU can be used here; empty where one can.
