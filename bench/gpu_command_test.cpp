@@ -3,7 +3,10 @@
 // but for kernels/cuda/standin.
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "bench/test_support.hpp"
+#include "impl/comm/mpi.hpp"
 
 namespace shardmark {
 namespace {
@@ -120,6 +123,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"major=7", "--device cuda", "built for the architectures 80, 90, but GPU 0"},
         Wrong{"gpus=2", "--device cuda --comm nccl --ranks 3", "3 ranks would share 2 GPUs"},
         Wrong{"gpus=1", "--device cuda --ranks 9", "at most 8"},
+        Wrong{"gpus=2,peers=none", "--device cuda --ranks 2",
+              "GPU 0 cannot read the memory of GPU 1: take --comm nccl."},
         Wrong{"gpus=1", "--device cuda --comm mpi", "--comm mpi carries the host's memory"},
         Wrong{"gpus=1", "--comm nccl", "which needs --device cuda"},
         Wrong{"gpus=1", "--precision tf32", "which needs --device cuda"},
@@ -162,6 +167,57 @@ TEST(GpuCommand, ARankThatHangsIsGivenUpByItsPeers) {
   const std::size_t words = why.find("(rank 0: ");
   ASSERT_NE(words, why.npos) << why;
   EXPECT_TRUE(why.substr(words).find("collectives, in all_reduce of segment") != why.npos) << why;
+}
+
+// CUDA runs the host functions of a GPU one after another: a rank that is stuck in one takes the
+// ranks on the same GPU along.
+TEST(GpuCommand, ARankThatHangsOnASharedGpuIsGivenUpAndItsProcessEnds) {
+  const Folder f;
+  const auto begin = std::chrono::steady_clock::now();
+  const Ran ran = on("gpus=1", f,
+                     "run --device cuda --strategy ddp --ranks 2 --comm-timeout 2 --inject "
+                     "stuck:rank=1,step=2 " +
+                         small);
+  EXPECT_EQ(ran.code, 1) << ran.out << ran.err;
+  const json r = records(f).at(0);
+  EXPECT_EQ(r["status"], "failed");
+  EXPECT_NE(r["reason"].get<std::string>().find("more than 2 s"), std::string::npos) << r["reason"];
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
+// A launcher gives each rank a GPU by what its process sees: they have one number in all, and two
+// ranks have one GPU only where it is the same.
+class GpuOfAProcess : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!mpi::built()) GTEST_SKIP() << "built without MPI";
+  }
+  // first: of the GPUs of the host, which each rank sees one of.
+  json record_of(const std::string& first) {
+    testing::write(f / "each.sh", "SHARDMARK_STANDIN=gpus=1,first=" + first + " exec \"$@\"\n");
+    const Ran ran = testing::run(
+        SHARDMARK_ON_STANDIN, f,
+        "run --device cuda --comm nccl --strategy ddp --ranks 2 --comm-timeout 3 --launcher "
+        "'mpirun --oversubscribe -n {ranks} sh each.sh' " +
+            small,
+        "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 SHARDMARK_STANDIN=gpus=1");
+    EXPECT_EQ(ran.code, 1) << ran.out << ran.err;
+    const auto all = records(f);
+    return all.empty() ? json{{"reason", "none"}} : all[0];
+  }
+  const Folder f;
+};
+
+TEST_F(GpuOfAProcess, OneThatTwoRanksHaveIsRefused) {
+  const std::string reason = record_of("3")["reason"];
+  EXPECT_NE(reason.find("ranks 0 and 1 both have GPU 0000:3e:00.0 "), std::string::npos) << reason;
+}
+
+// The stand-in's NCCL does not reach another process: they wait there, and are not refused.
+TEST_F(GpuOfAProcess, OneOfItsOwnIsNotRefused) {
+  const std::string reason = record_of("$OMPI_COMM_WORLD_RANK")["reason"];
+  EXPECT_NE(reason.find("waited more than 3 s for its peers in set-up"), std::string::npos)
+      << reason;
 }
 
 }  // namespace

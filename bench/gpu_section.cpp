@@ -10,23 +10,25 @@ using nlohmann::json;
 
 namespace {
 
-// Ranks of one host and one GPU; what the driver says is of all of them, so the last to look has
-// seen the most.
+// Ranks of one host and one GPU, whatever its number in their processes; what the driver says is of
+// all of them, so the last to look has seen the most.
 struct Card {
+  int gpu = 0;
   std::vector<std::size_t> ranks;
   std::uint64_t reserved_bytes = 0, products_by_tiles = 0;
   std::int64_t used_before_bytes = 0, communicator_bytes = 0, driver_bytes = 0;
-  GpuState before, behind;  // as its first rank was told
+  GpuStates during;  // as its first rank was told
 };
 
-json state_of(const GpuState& s) {
-  json out;
+json states_of(const GpuStates& s) {
+  json out = {{"samples", s.samples}};
   const std::string why = s.why_not.empty() ? "the driver does not tell" : s.why_not;
-  for (const auto& [key, value] : {std::pair("sm_mhz", s.sm_mhz),
+  for (const auto& [key, value] : {std::pair("min_sm_mhz", s.min_sm_mhz),
+                                   {"median_sm_mhz", s.median_sm_mhz},
                                    {"most_sm_mhz", s.most_sm_mhz},
-                                   {"memory_mhz", s.memory_mhz},
-                                   {"power_mw", s.power_mw},
-                                   {"temperature_c", s.temperature_c}}) {
+                                   {"min_memory_mhz", s.min_memory_mhz},
+                                   {"max_power_mw", s.max_power_mw},
+                                   {"max_temperature_c", s.max_temperature_c}}) {
     if (value)
       out[key] = *value;
     else
@@ -39,10 +41,11 @@ json state_of(const GpuState& s) {
   return out;
 }
 
-json card_of(const std::string& host, int gpu, const Card& c) {
+json card_of(const std::string& host, const std::string& id, const Card& c) {
   const auto reserved = static_cast<std::int64_t>(c.reserved_bytes);
   return {{"host", host},
-          {"gpu", gpu},
+          {"id", id},
+          {"gpu", c.gpu},
           {"ranks", c.ranks},
           {"reserved_bytes", c.reserved_bytes},
           {"driver_bytes", c.driver_bytes},
@@ -50,19 +53,18 @@ json card_of(const std::string& host, int gpu, const Card& c) {
           {"communicator_bytes", c.communicator_bytes},
           {"used_before_bytes", c.used_before_bytes},
           {"products_by_tiles", c.products_by_tiles},
-          {"before", state_of(c.before)},
-          {"behind", state_of(c.behind)}};
+          {"during", states_of(c.during)}};
 }
 
 }  // namespace
 
 json gpu_sections(const Training& t, const TrainingReport& r) {
   if (t.device != DeviceKind::cuda) return json::object();
-  std::map<std::pair<std::string, int>, Card> cards;
+  std::map<std::pair<std::string, std::string>, Card> cards;
   for (std::size_t i = 0; i < r.ranks.size(); ++i) {
     const GpuUse& use = r.ranks[i].gpu;
-    Card& c = cards[{r.ranks[i].host, use.gpu}];
-    if (c.ranks.empty()) c.before = use.before, c.behind = use.behind;
+    Card& c = cards[{r.ranks[i].host, use.id}];
+    if (c.ranks.empty()) c.gpu = use.gpu, c.during = use.during;
     c.ranks.push_back(i);
     c.reserved_bytes += use.reserved_bytes;
     c.products_by_tiles += use.products_by_tiles;

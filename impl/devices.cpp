@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "impl/comm/gpu_thread.hpp"
+#include "impl/comm/interface.hpp"
 #include "kernels/cpu/math.hpp"
 #include "kernels/device_rates.hpp"
 #include "kernels/rates.hpp"
@@ -65,11 +68,28 @@ void check_device(const Training& t, int ranks_here) {
     throw InputError(fmt::format(
         "--comm thread on GPUs adds the arrays of at most {} ranks, not {}; take --comm nccl.",
         most_gpu_threads, ranks_here));
+  if (t.options.collectives == Collectives::memory)
+    if (const std::string why = cuda::why_no_peers(std::min(ranks_here, gpus)); !why.empty())
+      throw InputError(why + ".");
   if (t.options.collectives == Collectives::nccl && ranks_here > gpus)
     throw InputError(fmt::format(
         "--comm nccl gives each rank a GPU of its own, but {} ranks would share {}; take at most "
         "{} ranks, or --comm thread, whose ranks may share a GPU.",
         ranks_here, gpus == 1 ? "one GPU" : fmt::format("{} GPUs", gpus), gpus));
+}
+
+void check_own_gpu(const Training& t, World& world, int place) {
+  if (!on_gpu(t) || t.options.collectives != Collectives::nccl) return;
+  const std::string mine = cuda::gpus()[static_cast<std::size_t>(gpu_of(t, place))].id;
+  const auto all = world.gather(fmt::format("{} of host {}", mine, host_name()));
+  for (auto it = all.begin(); it != all.end(); ++it) {
+    const auto other = std::find(it + 1, all.end(), *it);
+    if (other == all.end()) continue;
+    throw InputError(fmt::format(
+        "--comm nccl gives each rank a GPU of its own, but ranks {} and {} both have GPU {}; start "
+        "as many ranks on a host as there are GPUs.",
+        it - all.begin(), other - all.begin(), *it));
+  }
 }
 
 }  // namespace shardmark

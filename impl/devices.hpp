@@ -1,6 +1,7 @@
 #pragma once
 // Which device does a rank compute on, and what may be asked of it before there is one? The
 // processor, or a GPU; everything behind this sees a Device.
+#include "impl/comm/world.hpp"
 #include "impl/train.hpp"
 #include "kernels/cpu/device.hpp"
 #include "kernels/cuda/device.hpp"
@@ -29,7 +30,10 @@ double product_ns(const Training&, Device&, const Matmul& shape);
 // Which GPU the rank in this place has; -1: none.
 int gpu_of(const Training&, int place);
 
-// Throws InputError where this training cannot have its device here. ranks_here: on this host.
+// Throws InputError where this training cannot have its device here. ranks_here: of this process.
 void check_device(const Training&, int ranks_here);
+// The same on all ranks, where they are processes and two of them have one GPU that NCCL wants for
+// each alone. Which GPUs a process sees is its launcher's choice.
+void check_own_gpu(const Training&, World&, int place);
 
 }  // namespace shardmark

@@ -14,9 +14,14 @@ struct GpuRecorders {
   std::optional<cupti::Recorder> cupti;  // where the training is profiled
   std::optional<CaptureRange> capture;
   std::optional<Nvml> nvml;
+  int ranks;  // of this process
 
-  // ranks: of this process. The recorder records from here on.
-  GpuRecorders(const Training& t, int ranks) {
+  // Of the ranks of a process that share a GPU the first one looks for all: threads are placed from
+  // 0 on.
+  bool watches(int place, int gpu) const { return ranks == 1 || place == gpu; }
+
+  // The recorder records from here on.
+  GpuRecorders(const Training& t, int ranks_here) : ranks(ranks_here) {
     if (t.device != DeviceKind::cuda) return;
     capture.emplace(ranks);
     nvml.emplace();

@@ -9,6 +9,7 @@ namespace shardmark {
 std::unique_ptr<Communicator> RankRun::communicator(const MakeCommunicator& make_it) {
   report_.gpu.gpu = gpu_of(training_, place_);
   if (report_.gpu.gpu < 0) return make_it(*device_);
+  report_.gpu.id = cuda::gpus()[static_cast<std::size_t>(report_.gpu.gpu)].id;
   world_.gather("");
   report_.gpu.used_before_bytes = gpu_used();
   world_.gather("");
@@ -25,11 +26,11 @@ std::int64_t RankRun::gpu_used() const {
   return static_cast<std::int64_t>(all) - static_cast<std::int64_t>(cuda::free_bytes(gpu));
 }
 
-// Of the ranks that share a GPU the first one asks.
-GpuState RankRun::gpu_state() const {
+std::unique_ptr<NvmlWatch> RankRun::watch_gpu() const {
   const int gpu = report_.gpu.gpu;
-  if (gpu < 0 || place_ != gpu) return {};
-  return recorders_.nvml->state(cuda::gpus()[static_cast<std::size_t>(gpu)].pci_bus_id);
+  if (gpu < 0 || !recorders_.watches(place_, gpu)) return nullptr;
+  return std::make_unique<NvmlWatch>(*recorders_.nvml,
+                                     cuda::gpus()[static_cast<std::size_t>(gpu)].pci_bus_id);
 }
 
 // All ranks have drained, and those that are threads of this process are in the same recording:

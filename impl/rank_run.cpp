@@ -129,16 +129,17 @@ void RankRun::make() {
 }
 
 void RankRun::train() {
-  report_.gpu.before = gpu_state();
+  std::unique_ptr<NvmlWatch> watch;
   const std::int64_t begin = now_ns();
   for (int i = 0; i < timed_steps_of(training_); ++i) {
+    if (i == training_.warmup) watch = watch_gpu();
     if (i == training_.warmup && recorders_.capture) recorders_.capture->enter();
     step(i);
   }
   device_->drain();
   report_.loop_ns = now_ns() - begin;
   if (recorders_.capture) recorders_.capture->leave();
-  report_.gpu.behind = gpu_state();
+  if (watch) report_.gpu.during = watch->stop();
   world_.gather("");  // nobody measures anything below while others still train
   read_activities();
   if (GpuUse& use = report_.gpu; use.gpu >= 0) {

@@ -50,8 +50,8 @@ class RankRun {
   static std::string where(int step);
   std::unique_ptr<Device> device(std::int64_t spin_ns);
   std::unique_ptr<Communicator> communicator(const MakeCommunicator&);
-  std::int64_t gpu_used() const;  // bytes, whoever holds them
-  GpuState gpu_state() const;
+  std::int64_t gpu_used() const;                 // bytes, whoever holds them
+  std::unique_ptr<NvmlWatch> watch_gpu() const;  // none: another rank does
   void read_activities();
   Timeline recorded();
   void make();

@@ -20,20 +20,22 @@ void each_field_of(I& interval, F& field) {
 template <class Use, class F>
 void each_field_of_gpu(Use& use, F& field) {
   field(use.gpu);
+  field(use.id);
   field(use.reserved_bytes);
   field(use.used_before_bytes);
   field(use.communicator_bytes);
   field(use.driver_bytes);
   field(use.products_by_tiles);
-  for (auto* s : {&use.before, &use.behind}) {
-    field(s->sm_mhz);
-    field(s->memory_mhz);
-    field(s->most_sm_mhz);
-    field(s->power_mw);
-    field(s->temperature_c);
-    field(s->reasons);
-    field(s->why_not);
-  }
+  auto& s = use.during;
+  field(s.samples);
+  field(s.min_sm_mhz);
+  field(s.median_sm_mhz);
+  field(s.most_sm_mhz);
+  field(s.min_memory_mhz);
+  field(s.max_power_mw);
+  field(s.max_temperature_c);
+  field(s.reasons);
+  field(s.why_not);
 }
 
 template <class Profile, class F>

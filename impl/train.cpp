@@ -161,7 +161,7 @@ TrainingReport report_of(const Job& job, std::vector<RankReport> ranks) {
   return out;
 }
 
-// What the user got wrong is not a rank's failure.
+// What the user got wrong is not a rank's failure. ranks_here: of this process.
 void check_input(const Training& t, int ranks_here) {
   require(!t.profile || t.record_time, "what is profiled is recorded");
   require(!t.time_ops || !t.overlap, "ops are timed where one queue runs them");
@@ -207,13 +207,15 @@ int place_in(mpi::Group& group) {
 TrainingReport train(const Training& t, mpi::Group& group) {
   RankReport mine;
   mine.resident_before_bytes = process_status_bytes("VmRSS");
-  check_input(t, group.ranks_on_this_host());
+  check_input(t, 1);
   require(group.size() == t.ranks, "the group has another number of ranks than the training");
+  const int place = place_in(group);
+  check_own_gpu(t, group, place);
   const Job job(t);
   const std::int64_t spin = spin_ns(t, group.ranks_on_this_host(), group.cores_on_this_host());
   GpuRecorders recorders(t, 1);
   RankRun run(
-      job, group, place_in(group),
+      job, group, place,
       [&](Device& d) {
         if (t.options.collectives == Collectives::nccl)
           return nccl::communicator(d, group, t.comm_timeout_s);

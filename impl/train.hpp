@@ -14,7 +14,7 @@
 #include "profilers/activity.hpp"
 #include "profilers/breakdown.hpp"
 #include "profilers/ledgers.hpp"
-#include "profilers/nvml.hpp"
+#include "profilers/nvml_watch.hpp"
 #include "profilers/span_counts.hpp"
 #include "profilers/traced.hpp"
 
@@ -67,13 +67,14 @@ struct OpTime {
 
 // Of the GPU that a rank computed on; other processes may hold some of it, too.
 struct GpuUse {
-  int gpu = -1;                         // none
+  int gpu = -1;                         // its number in its rank's process; -1: none
+  std::string id;                       // of this GPU on its host, for every process
   std::uint64_t reserved_bytes = 0;     // that this rank's arena has asked the driver for
   std::int64_t used_before_bytes = 0;   // when all ranks had their devices: contexts, others
   std::int64_t communicator_bytes = 0;  // that were used more once there was one
   std::int64_t driver_bytes = 0;        // and more behind the steps, by all ranks on this GPU
   std::uint64_t products_by_tiles = 0;  // that cuBLASLt had no algorithm for, all timed steps
-  GpuState before, behind;              // the steps; of the first rank on this GPU and host
+  GpuStates during;                     // the measured steps; of the rank that looks for all
 };
 
 // What a recorder of activities says of one rank.

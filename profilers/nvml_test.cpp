@@ -1,6 +1,6 @@
 // Are a GPU's clocks read as the driver tells them, and is it said where there is none? A driver
 // with one GPU is played by driver_standin.cpp.
-#include "profilers/nvml.hpp"
+#include "profilers/nvml_watch.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -63,6 +63,44 @@ TEST(Nvml, IsLeftAsItWas) {
     EXPECT_EQ(running(), 1);
   }
   EXPECT_EQ(running(), 0);
+}
+
+// Five samples; 5 and 9 are the ends, and the third of 5, 6, 7, 8, 9 is 7. A sample that tells
+// nothing is not 0.
+TEST(NvmlWatch, KeepsEndsAndTheMedian) {
+  std::vector<GpuState> samples(6);
+  for (unsigned i = 0; i < 5; ++i) {
+    samples[i].sm_mhz = 5 + (i * 2) % 5;  // 5, 7, 9, 6, 8
+    samples[i].memory_mhz = 100 - i;
+    samples[i].power_mw = 10 * i;
+  }
+  samples[1].temperature_c = 60;
+  samples[3].temperature_c = 50;
+  samples[0].reasons = {"sw_power_cap"};
+  samples[2].reasons.emplace();
+  samples[4].reasons = {"gpu_idle", "sw_power_cap"};
+  const GpuStates all = together(samples);
+  EXPECT_EQ(all.samples, 6u);
+  EXPECT_EQ(all.min_sm_mhz, 5u);
+  EXPECT_EQ(all.median_sm_mhz, 7u);
+  EXPECT_EQ(all.most_sm_mhz, std::nullopt);
+  EXPECT_EQ(all.min_memory_mhz, 96u);
+  EXPECT_EQ(all.max_power_mw, 40u);
+  EXPECT_EQ(all.max_temperature_c, 60u);
+  EXPECT_EQ(all.reasons, (std::vector<std::string>{"gpu_idle", "sw_power_cap"}));
+  EXPECT_EQ(together({}).reasons, std::nullopt);
+}
+
+// Two samples a millisecond apart take no less.
+TEST(NvmlWatch, AsksOverAndOverUntilItIsStopped) {
+  const Nvml nvml(SHARDMARK_DRIVER_STANDIN);
+  NvmlWatch watch(nvml, "0000:3b:00.0", std::chrono::milliseconds(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const GpuStates all = watch.stop();
+  EXPECT_GE(all.samples, 2u);
+  EXPECT_LE(all.samples, 60u);
+  EXPECT_EQ(all.median_sm_mhz, 1410u);
+  EXPECT_EQ(watch.stop().samples, all.samples);
 }
 
 // The bits of nvml.h, nvmlClocksEventReason...

@@ -22,6 +22,9 @@ struct Gpu {
   int major = 0, minor = 0, multiprocessors = 0;  // compute capability
   std::uint64_t memory_bytes = 0;
   std::string pci_bus_id;  // "0000:3b:00.0"
+  // Whose it is on this host, in whatever order a process may see GPUs: where it is, and its UUID,
+  // which tells the parts of one apart (MIG).
+  std::string id;
 };
 // That can be used, asked once; empty where why_none() says why.
 const std::vector<Gpu>& gpus();
@@ -52,8 +55,10 @@ std::unique_ptr<Device> make_device(Options);
 using Mark = std::shared_ptr<void>;
 Mark mark(Queue&);
 void wait_for(Queue&, const Mark&);
-// Ranks that are threads read each other's memory: Error naming two GPUs that cannot.
-void let_read_each_other(int gpus);
+// Ranks that are threads read each other's memory. One sentence, without its full stop, naming two
+// of the first so many GPUs that cannot; empty where all can. Makes no context.
+std::string why_no_peers(int gpus);
+void let_read_each_other(int gpus);  // which all can
 
 // Bytes that this device has asked the driver for, and keeps.
 std::uint64_t reserved_bytes(Device&);

@@ -53,6 +53,18 @@ std::string why_no_kernel_runs(const Gpu& gpu) {
          ": build with -DCMAKE_CUDA_ARCHITECTURES=" + own;
 }
 
+// As nvidia-smi writes it.
+std::string hex(const cudaUUID_t& uuid) {
+  std::string out;
+  for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
+    constexpr const char* digits = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(uuid.bytes[i]);
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    out += {digits[byte >> 4], digits[byte & 15]};
+  }
+  return out;
+}
+
 std::vector<Gpu> asked() {
   int n = 0;
   if (cudaGetDeviceCount(&n) != cudaSuccess) n = 0;
@@ -63,7 +75,8 @@ std::vector<Gpu> asked() {
     check(cudaGetDeviceProperties(&p, i), "what a GPU is");
     char id[32] = {};
     check(cudaDeviceGetPCIBusId(id, sizeof id, i), "where a GPU is");
-    all.push_back({p.name, p.major, p.minor, p.multiProcessorCount, p.totalGlobalMem, id});
+    all.push_back({p.name, p.major, p.minor, p.multiProcessorCount, p.totalGlobalMem, id,
+                   std::string(id) + " GPU-" + hex(p.uuid)});
   }
   return all;
 }

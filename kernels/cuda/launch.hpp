@@ -21,6 +21,7 @@ void launch(void (*kernel)(P...), dim3 blocks, dim3 threads, std::size_t shared_
             cudaStream_t stream, A&&... arguments) {
   static_assert(sizeof...(P) == sizeof...(A), "a kernel is launched with all of its arguments");
 #if defined(SHARDMARK_STANDIN)
+  check(standin::may_launch(stream), "launching a kernel");
   standin::enqueue(
       stream, {.name = "kernel"}, [=, values = std::tuple<P...>(std::forward<A>(arguments)...)] {
         standin::run_grid({blocks, threads, shared_bytes}, [&] { std::apply(kernel, values); });

@@ -16,6 +16,20 @@ void wait_for(Queue& q, const Mark& m) {
   check(cudaStreamWaitEvent(gpu_queue(q).stream(), moment.get(), 0), "waiting for a peer");
 }
 
+std::string why_no_peers(int gpus) {
+  for (int reader = 0; reader < gpus; ++reader) {
+    for (int peer = 0; peer < gpus; ++peer) {
+      int can = 0;
+      if (peer != reader)
+        check(cudaDeviceCanAccessPeer(&can, reader, peer), "whether a GPU reads another's memory");
+      if (peer != reader && !can)
+        return "GPU " + std::to_string(reader) + " cannot read the memory of GPU " +
+               std::to_string(peer) + ": take --comm nccl";
+    }
+  }
+  return "";
+}
+
 void let_read_each_other(int gpus) {
   int before = 0;
   check(cudaGetDevice(&before), "which GPU is chosen");
@@ -23,10 +37,6 @@ void let_read_each_other(int gpus) {
     check(cudaSetDevice(reader), "choosing a GPU");
     for (int peer = 0; peer < gpus; ++peer) {
       if (peer == reader) continue;
-      int can = 0;
-      check(cudaDeviceCanAccessPeer(&can, reader, peer), "whether a GPU reads another's memory");
-      require(can, "GPU " + std::to_string(reader) + " cannot read the memory of GPU " +
-                       std::to_string(peer) + ": take --comm nccl");
       const cudaError_t e = cudaDeviceEnablePeerAccess(peer, 0);
       if (e != cudaErrorPeerAccessAlreadyEnabled) check(e, "letting GPUs read each other's memory");
       (void)cudaGetLastError();

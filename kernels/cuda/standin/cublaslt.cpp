@@ -11,7 +11,9 @@
 #include "kernels/cpu/table.hpp"
 #include "runtime.hpp"
 
-struct StandinBlas {};
+struct StandinBlas {
+  int gpu = shardmark::standin::current_gpu();
+};
 struct StandinProduct {
   cublasComputeType_t compute;
   std::int32_t turned_a = CUBLAS_OP_N, turned_b = CUBLAS_OP_N;
@@ -276,7 +278,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t p, const 
                               const cublasLtMatmulAlgo_t* algorithm, void* workspace,
                               std::size_t workspace_bytes, cudaStream_t stream) {
   if (!h) return CUBLAS_STATUS_NOT_INITIALIZED;
-  if (!algorithm || !alpha || !beta || !fits(*p, *la, *lb, *lc, *ld))
+  if (!algorithm || !alpha || !beta || !fits(*p, *la, *lb, *lc, *ld) || !is_of(stream, h->gpu))
     return CUBLAS_STATUS_INVALID_VALUE;
   Algorithm it;
   std::memcpy(&it, algorithm, sizeof it);

@@ -3,12 +3,16 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "runtime.hpp"
+
 namespace shardmark::standin {
 namespace {
 
 void set(Machine& m, const std::string& key, const std::string& value) {
   if (key == "gpus") {
     m.gpus = std::stoi(value);
+  } else if (key == "first") {
+    m.first = std::stoi(value);
   } else if (key == "memory") {
     m.memory = std::stoull(value);
   } else if (key == "late_us") {
@@ -21,6 +25,8 @@ void set(Machine& m, const std::string& key, const std::string& value) {
     m.driver = std::stoi(value);
   } else if (key == "drift_ppm") {
     m.drift_ppm = std::stod(value);
+  } else if (key == "peers" && value == "none") {
+    m.peers = false;
   } else if (key == "cupti") {
     m.cupti = value;
   } else if (key == "error" && value == "no_device") {
@@ -41,6 +47,7 @@ void read(Machine& m) {
     set(m, one.substr(0, one.find('=')), one.substr(std::min(one.size(), one.find('=') + 1)));
   }
   m.used.resize(static_cast<std::size_t>(m.gpus));
+  m.host_functions = std::make_unique<std::mutex[]>(m.used.size());
 }
 
 }  // namespace
@@ -53,6 +60,11 @@ Machine& machine() {
     return m;
   }();
   return *one;
+}
+
+int& current_gpu() {
+  thread_local int gpu = 0;
+  return gpu;
 }
 
 void fail(const std::string& sentence) {

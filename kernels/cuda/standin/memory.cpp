@@ -10,10 +10,9 @@
 namespace {
 
 using shardmark::CuptiStandin;
+using shardmark::standin::current_gpu;
 using shardmark::standin::Machine;
 using shardmark::standin::machine;
-
-thread_local int current_gpu = 0;
 
 void* aligned(std::size_t bytes) {
   void* at = nullptr;
@@ -27,12 +26,12 @@ void* aligned(std::size_t bytes) {
 cudaError_t cudaSetDevice(int gpu) {
   if (machine().error) return machine().error;
   if (gpu < 0 || gpu >= machine().gpus) return cudaErrorInvalidDevice;
-  current_gpu = gpu;
+  current_gpu() = gpu;
   return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int* gpu) {
-  *gpu = current_gpu;
+  *gpu = current_gpu();
   return machine().error;
 }
 
@@ -40,18 +39,18 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   Machine& m = machine();
   const std::lock_guard lock(m.mutex);
   *total = m.memory;
-  *free = m.memory - m.used[static_cast<std::size_t>(current_gpu)];
+  *free = m.memory - m.used[static_cast<std::size_t>(current_gpu())];
   return m.sticky;
 }
 
 cudaError_t cudaMalloc(void** at, std::size_t bytes) {
   Machine& m = machine();
   const std::lock_guard lock(m.mutex);
-  std::size_t& used = m.used[static_cast<std::size_t>(current_gpu)];
+  std::size_t& used = m.used[static_cast<std::size_t>(current_gpu())];
   if (bytes > m.memory - used) return cudaErrorMemoryAllocation;
   if (!(*at = aligned(bytes))) return cudaErrorMemoryAllocation;
   used += bytes;
-  m.device_memory[*at] = {current_gpu, bytes};
+  m.device_memory[*at] = {current_gpu(), bytes};
   return m.sticky;
 }
 

@@ -1,5 +1,6 @@
 // How do the stand-in's streams and events behave? A stream is a thread that does what it was given
-// in order, late by a random moment at each boundary; an event is what a stream has reached.
+// in order, late by a random moment at each boundary; an event is what a stream has reached. Both
+// are of the GPU that was current when they were made, and held to it as CUDA does.
 #include "runtime.hpp"
 
 #include <chrono>
@@ -16,6 +17,7 @@
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using shardmark::standin::current_gpu;
 using shardmark::standin::machine;
 
 // One recording of an event.
@@ -48,10 +50,12 @@ struct Reached {
 struct StandinEvent {
   std::shared_ptr<Reached> last;  // none: never recorded
   bool timed = true;
+  int gpu = current_gpu();
 };
 
 struct StandinStream {
-  explicit StandinStream(unsigned seed) : random(seed), thread([this] { work(); }) {}
+  explicit StandinStream(unsigned seed)
+      : gpu(current_gpu()), random(seed), thread([this] { work(); }) {}
   ~StandinStream() {
     {
       const std::lock_guard lock(mutex);
@@ -79,6 +83,7 @@ struct StandinStream {
     push([reached] { reached->now(); });
     return reached;
   }
+  const int gpu;
 
  private:
   void work() {
@@ -121,6 +126,11 @@ void enqueue(cudaStream_t stream, std::function<void()> task) {
   }
 }
 
+bool is_of(cudaStream_t stream, int gpu) { return !stream || stream->gpu == gpu; }
+cudaError_t may_launch(cudaStream_t stream) {
+  return is_of(stream, current_gpu()) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
 }  // namespace shardmark::standin
 
 const char* cudaGetErrorString(cudaError_t e) {
@@ -137,6 +147,8 @@ const char* cudaGetErrorString(cudaError_t e) {
       return "invalid device ordinal";
     case cudaErrorNoKernelImageForDevice:
       return "no kernel image is available for execution on the device";
+    case cudaErrorInvalidResourceHandle:
+      return "invalid resource handle";
     case cudaErrorLaunchFailure:
       return machine().failure.c_str();
     default:
@@ -156,6 +168,7 @@ cudaError_t cudaGetDeviceCount(int* n) {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int gpu) {
   if (gpu < 0 || gpu >= machine().gpus) return cudaErrorInvalidDevice;
   std::strcpy(p->name, "stand-in");
+  p->uuid = {{static_cast<char>(0x3b + machine().first + gpu)}};
   p->totalGlobalMem = machine().memory;
   p->major = machine().major;
   p->minor = 0;
@@ -166,7 +179,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int gpu) {
 // The first one is the GPU that profilers/driver_standin.cpp knows.
 cudaError_t cudaDeviceGetPCIBusId(char* id, int bytes, int gpu) {
   if (gpu < 0 || gpu >= machine().gpus) return cudaErrorInvalidDevice;
-  std::snprintf(id, static_cast<std::size_t>(bytes), "0000:%02x:00.0", 0x3b + gpu);
+  std::snprintf(id, static_cast<std::size_t>(bytes), "0000:%02x:00.0",
+                0x3b + machine().first + gpu);
   return cudaSuccess;
 }
 
@@ -194,11 +208,12 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned) {
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned flags) {
-  *e = new StandinEvent{nullptr, (flags & cudaEventDisableTiming) == 0};
+  *e = new StandinEvent{.last = nullptr, .timed = (flags & cudaEventDisableTiming) == 0};
   return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t e) { return delete e, cudaSuccess; }
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
+  if (e->gpu != s->gpu) return cudaErrorInvalidResourceHandle;
   s->push([s] { s->dawdle(); });
   e->last = s->here();
   return machine().sticky;
@@ -212,6 +227,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t e) {
   return machine().sticky;
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
+  if (begin->gpu != end->gpu) return cudaErrorInvalidResourceHandle;
   if (!begin->last || !end->last || !begin->timed || !end->timed) return cudaErrorInvalidValue;
   if (!begin->last->is_done() || !end->last->is_done()) return cudaErrorNotReady;
   const std::chrono::duration<double, std::milli> passed = end->last->at - begin->last->at;
@@ -219,10 +235,16 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) 
   return machine().sticky;
 }
 
-cudaError_t cudaDeviceCanAccessPeer(int* can, int a, int b) { return *can = a != b, cudaSuccess; }
+cudaError_t cudaDeviceCanAccessPeer(int* can, int a, int b) {
+  return *can = a != b && machine().peers, cudaSuccess;
+}
 cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return cudaSuccess; }
 cudaError_t cudaLaunchHostFunc(cudaStream_t s, void (*f)(void*), void* with) {
-  shardmark::standin::enqueue(s, [=] { f(with); });
+  const auto gpu = static_cast<std::size_t>(s ? s->gpu : current_gpu());
+  shardmark::standin::enqueue(s, [=] {
+    const std::lock_guard turn(machine().host_functions[gpu]);
+    f(with);
+  });
   return machine().sticky;
 }
 

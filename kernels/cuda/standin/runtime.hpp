@@ -14,4 +14,11 @@ void enqueue(cudaStream_t, std::function<void()>);
 // The same for what CUPTI records, which knows the call as one of this thread's.
 void enqueue(cudaStream_t, const CuptiStandin::Work&, std::function<void()>);
 
+// Which this thread has chosen.
+int& current_gpu();
+// A stream belongs to the GPU that was current when it was made; the null stream is of each. As
+// CUDA does, kernels are refused on a stream of another GPU than the current one; copies are not.
+bool is_of(cudaStream_t, int gpu);
+cudaError_t may_launch(cudaStream_t);
+
 }  // namespace shardmark::standin

@@ -15,6 +15,7 @@ enum cudaError_t {
   cudaErrorInvalidDevice = 101,
   cudaErrorNoKernelImageForDevice = 209,
   cudaErrorInvalidDeviceFunction = 98,
+  cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600,
   cudaErrorPeerAccessAlreadyEnabled = 704,
   cudaErrorLaunchFailure = 719,
@@ -29,8 +30,12 @@ enum cudaMemcpyKind {
 using cudaStream_t = struct StandinStream*;
 using cudaEvent_t = struct StandinEvent*;
 
+struct cudaUUID_t {
+  char bytes[16];
+};
 struct cudaDeviceProp {
   char name[256];
+  cudaUUID_t uuid;
   std::size_t totalGlobalMem;
   int major, minor, multiProcessorCount;
 };
