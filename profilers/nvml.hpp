@@ -1,5 +1,6 @@
 #pragma once
-// At which clocks does a GPU run just now, and what holds it back? NVML's answers. The library comes with the driver and is looked for when an object of this is made.
+// At which clocks does a GPU run just now, and what holds it back? NVML's answers. The library
+// comes with the driver and is looked for when an object of this is made.
 #include <cstdint>
 #include <memory>
 #include <optional>
