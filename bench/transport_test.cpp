@@ -165,7 +165,8 @@ TEST(transport, a_cells_file_is_refused_alike) {
   EXPECT_NE(sentence("link", "1gbit").find("--collectives memory sends no messages"),
             std::string::npos);
   EXPECT_EQ(sentence("collectives", "tree"),
-            "a cell's \"collectives\" \"tree\" is unknown; it may be memory or ring or library or nccl.");
+            "a cell's \"collectives\" \"tree\" is unknown; it may be memory or ring or library or "
+            "nccl.");
   EXPECT_NE(sentence("launcher", "mpirun"), "");
   EXPECT_EQ(sentence("prefetch", 1001),
             "a cell's \"prefetch\" is \"1001\", but must be a whole number from 0 to 1000.");

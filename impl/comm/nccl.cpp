@@ -125,8 +125,9 @@ class NcclCommunicator final : public Communicator {
     });
   }
 
-  // Since 2.22 NCCL connects ranks, and takes most of its memory, at their first collectives: one of
-  // each, that nobody counts, so that neither is part of a step. In spans, as all that a GPU does.
+  // Since 2.22 NCCL connects ranks, and takes most of its memory, at their first collectives: one
+  // of each, that nobody counts, so that neither is part of a step. In spans, as all that a GPU
+  // does.
   void connect() {
     const auto n = static_cast<std::size_t>(ranks()), me = static_cast<std::size_t>(rank());
     const std::uint64_t counted = world_.activity().calls;

@@ -1,5 +1,5 @@
-// When does a rank give its peers up in NCCL, and what does it say? On a stand-in with two GPUs, where
-// a call waits in the driver as long as another verb is under way (queue=1).
+// When does a rank give its peers up in NCCL, and what does it say? On a stand-in with two GPUs,
+// where a call waits in the driver as long as another verb is under way (queue=1).
 #include "impl/comm/nccl.hpp"
 
 #include <gtest/gtest.h>

@@ -217,7 +217,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* c, int ranks, ncclUniqueId id, i
   ++group->joined;
   lock.unlock();
   auto made = std::make_unique<StandinComm>(StandinComm{.group = group, .rank = rank});
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (!all_are_here(*made)) {
     if (std::chrono::steady_clock::now() > deadline) return ncclSystemError;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
