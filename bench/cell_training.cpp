@@ -271,8 +271,9 @@ void validate(const Cell& c, std::size_t corpus_bytes, std::uint8_t largest_byte
 }
 
 bool oversubscribed(const Cell& c, unsigned cores, std::int64_t ranks_here) {
-  const std::int64_t threads =
-      ranks_here * (c.threads_per_rank + (c.overlap && c.ranks > 1 ? 1 : 0));
+  // A rank on a GPU has one thread, which enqueues.
+  const bool own_queue = c.overlap && c.ranks > 1 && c.device == "cpu";
+  const std::int64_t threads = ranks_here * (c.threads_per_rank + (own_queue ? 1 : 0));
   return threads > static_cast<std::int64_t>(cores);
 }
 
