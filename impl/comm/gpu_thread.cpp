@@ -41,9 +41,7 @@ void GpuThreadCommunicator::reduce_part(View to, Range part, ConstView like, Red
   SumRanks sum;
   sum.to = to;
   sum.factor = op == Reduce::Op::mean ? 1.0 / ranks() : 1.0;
-  for (int r = 0; r < ranks(); ++r) {
-    sum.from[static_cast<std::size_t>(r)] = theirs(r, part, like);
-  }
+  for (int r = 0; r < ranks(); ++r) sum.from[static_cast<std::size_t>(r)] = theirs(r, part, like);
   device().comm().run(sum);
 }
 

@@ -2,7 +2,7 @@
 // in use.
 #include "run.hpp"
 
-#include "kernels/operands.hpp"
+#include "kernels/product_operands.hpp"
 #include "math.hpp"
 
 namespace shardmark::cpu {
@@ -29,16 +29,7 @@ void run_op(const Transfer&, int) {
 
 void run_op(const Matmul& o, int threads) {
   const Operands is("matmul", Space::host);
-  is.not_zero("m", o.m);
-  is.not_zero("n", o.n);
-  is.not_zero("k", o.k);
-  with_type(is, "a", o.a, [&]<class T>() {
-    is.in<T>("a", o.a, o.m * o.k);
-    is.in<T>("b", o.b, o.k * o.n);
-    is.out<T>("c", o.c, o.m * o.n);
-    is.maybe_in<T>("bias", o.bias, o.n);
-    is.maybe_in<T>("residual", o.residual, o.m * o.n);
-  });
+  check_product(is, o);
   is.scratch(o.scratch, scratch_of(o, threads));
   multiply(o, threads);
 }

@@ -1,6 +1,6 @@
 // How is attention checked and shared among threads? Head by head; backward, the query heads that
 // look at one key and value head together, because their gradients meet there.
-#include "kernels/operands.hpp"
+#include "kernels/product_operands.hpp"
 #include "parallel.hpp"
 #include "run.hpp"
 #include "table.hpp"
@@ -17,16 +17,6 @@ struct Heads {
   std::size_t qkv_width() const { return width() + 2 * kv_width(); }
   std::size_t shared_by() const { return heads / kv_heads; }
 
-  void check(const Operands& is) const {
-    is.not_zero("batch", batch);
-    is.not_zero("sequence", sequence);
-    is.not_zero("heads", heads);
-    is.not_zero("kv_heads", kv_heads);
-    is.not_zero("head_dim", head_dim);
-    is.need(heads % kv_heads == 0, "there are " + std::to_string(heads) + " query heads and " +
-                                       std::to_string(kv_heads) +
-                                       " key and value heads, but as many must share each");
-  }
   // Where query head h, and key head h, of sequence b start in qkv; where h starts in out, and in
   // lse.
   std::size_t in_qkv(std::size_t b, std::size_t h) const {
@@ -39,9 +29,8 @@ struct Heads {
   std::size_t in_lse(std::size_t b, std::size_t h) const { return (b * heads + h) * sequence; }
 };
 Heads heads_of(const Operands& is, const auto& o) {
-  const Heads of{o.batch, o.sequence, o.heads, o.kv_heads, o.head_dim};
-  of.check(is);
-  return of;
+  check_heads(is, o.batch, o.sequence, o.heads, o.kv_heads, o.head_dim);
+  return {o.batch, o.sequence, o.heads, o.kv_heads, o.head_dim};
 }
 
 // f32 that one group needs: the gradients of its keys and its values and of one tile of queries, in

@@ -4,6 +4,7 @@
 // they weigh them.
 #include "kernels/cuda/attention_tile.cuh"
 #include "kernels/cuda/ops.hpp"
+#include "kernels/product_operands.hpp"
 
 namespace shardmark::cuda {
 namespace {
@@ -183,14 +184,7 @@ void enqueue_any(const Operands& is, const Attention& o, const AttentionShape& s
 
 AttentionShape attention_shape(const Operands& is, std::size_t batch, std::size_t sequence,
                                std::size_t heads, std::size_t kv_heads, std::size_t head_dim) {
-  is.not_zero("batch", batch);
-  is.not_zero("sequence", sequence);
-  is.not_zero("heads", heads);
-  is.not_zero("kv_heads", kv_heads);
-  is.not_zero("head_dim", head_dim);
-  is.need(heads % kv_heads == 0, "there are " + std::to_string(heads) + " query heads and " +
-                                     std::to_string(kv_heads) +
-                                     " key and value heads, but as many must share each");
+  check_heads(is, batch, sequence, heads, kv_heads, head_dim);
   constexpr std::size_t most = std::size_t{1} << 31;
   is.need(batch < most && heads < most && sequence < most && head_dim < most &&
               batch * heads * sequence < most,

@@ -5,7 +5,7 @@
 #include <compare>
 
 #include "kernels/cuda/ops.hpp"
-#include "kernels/operands.hpp"
+#include "kernels/product_operands.hpp"
 
 namespace shardmark::cuda {
 namespace {
@@ -184,16 +184,7 @@ std::size_t scratch_of(const Matmul& o, const Launch& on) { return product_scrat
 
 void run_op(const Matmul& o, const Launch& on) {
   const Operands is("matmul", Space::device);
-  is.not_zero("m", o.m);
-  is.not_zero("n", o.n);
-  is.not_zero("k", o.k);
-  with_type(is, "a", o.a, [&]<class T>() {
-    is.in<T>("a", o.a, o.m * o.k);
-    is.in<T>("b", o.b, o.k * o.n);
-    is.out<T>("c", o.c, o.m * o.n);
-    is.maybe_in<T>("bias", o.bias, o.n);
-    is.maybe_in<T>("residual", o.residual, o.m * o.n);
-  });
+  check_product(is, o);
   is.scratch(o.scratch, on.blas->scratch_bytes(o));
   const bool adds_twice = o.adds && o.residual;  // cuBLASLt adds one matrix
   if (adds_twice || !on.blas->multiply(o, on)) multiply_by_tiles(o, on);
