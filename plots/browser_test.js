@@ -17,17 +17,32 @@ const browser = spawn(
       '--disable-dev-shm-usage', '--hide-scrollbars', `--user-data-dir=${profile}`,
       '--remote-debugging-pipe'
     ],
-    {stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']});
+    {detached: true, stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']});
+
+// The browser's children outlive it for a moment and go on writing into its profile: all of its
+// process group goes, and what they wrote meanwhile is no fault of the page.
+async function cleanUp() {
+  for (let tries = 0; tries < 50; ++tries) {
+    try {
+      process.kill(-browser.pid, 'SIGKILL');
+    } catch {
+    }
+    try {
+      fs.rmSync(profile, {recursive: true, force: true});
+      return;
+    } catch {
+      await pause(100);
+    }
+  }
+  console.log(`${profile} could not be removed`);
+}
 
 let ended = false;
 function end(code, text) {
   if (ended) return;
   ended = true;
   console.log(text);
-  browser.once('exit', () => {
-    fs.rmSync(profile, {recursive: true, force: true, maxRetries: 5});
-    process.exit(code);
-  });
+  browser.once('exit', () => cleanUp().then(() => process.exit(code)));
   browser.kill();
   setTimeout(() => {
     browser.kill('SIGKILL');
@@ -37,7 +52,7 @@ setTimeout(() => end(1, 'the browser did not end its work in 120 s'), 120000);
 browser.on('exit', () => {
   if (!ended) {
     console.log('the browser went away');
-    process.exit(1);
+    cleanUp().then(() => process.exit(1));
   }
 });
 
