@@ -2,103 +2,14 @@
 // PAGE from disk in a headless Chromium, presses real keys, looks into every figure, and fails on
 // anything that a console would show in red. With a folder for PICTURES it also leaves screenshots.
 'use strict';
-const {spawn} = require('child_process');
 const fs = require('fs');
-const os = require('os');
 const path = require('path');
 const {pathToFileURL} = require('url');
+const {start, pause} = require('../ci/browser.js');
 
 const [chromium, page, pictures] = process.argv.slice(2);
-const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'shardmark-browser-'));
-const browser = spawn(
-    chromium,
-    [
-      '--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run',
-      '--disable-dev-shm-usage', '--hide-scrollbars', `--user-data-dir=${profile}`,
-      '--remote-debugging-pipe'
-    ],
-    {detached: true, stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']});
+const {ask, value, attach, errors, end} = start(chromium, 120);
 
-// The browser's children outlive it for a moment and go on writing into its profile: all of its
-// process group goes, and what they wrote meanwhile is no fault of the page.
-async function cleanUp() {
-  for (let tries = 0; tries < 50; ++tries) {
-    try {
-      process.kill(-browser.pid, 'SIGKILL');
-    } catch {
-    }
-    try {
-      fs.rmSync(profile, {recursive: true, force: true});
-      return;
-    } catch {
-      await pause(100);
-    }
-  }
-  console.log(`${profile} could not be removed`);
-}
-
-let ended = false;
-function end(code, text) {
-  if (ended) return;
-  ended = true;
-  console.log(text);
-  browser.once('exit', () => cleanUp().then(() => process.exit(code)));
-  browser.kill();
-  setTimeout(() => {
-    browser.kill('SIGKILL');
-  }, 3000);
-}
-setTimeout(() => end(1, 'the browser did not end its work in 120 s'), 120000);
-browser.on('exit', () => {
-  if (!ended) {
-    console.log('the browser went away');
-    cleanUp().then(() => process.exit(1));
-  }
-});
-
-// Chromium's protocol over two pipes: JSON, each followed by a zero byte.
-const waiting = new Map(), errors = [];
-let last = 0, session, kept = '';
-function ask(method, params = {}) {
-  const id = ++last;
-  browser.stdio[3].write(
-      `${JSON.stringify({id, method, params, ...(session && {sessionId: session})})}\0`);
-  return new Promise((resolve, reject) => waiting.set(id, {resolve, reject, method}));
-}
-function heard({method, params}) {
-  if (method === 'Runtime.exceptionThrown') {
-    const {text, exception} = params.exceptionDetails;
-    errors.push(`${text} ${exception ? exception.description : ''}`);
-  } else if (method === 'Runtime.consoleAPICalled' && [
-               'error', 'warning', 'assert'
-             ].includes(params.type)) {
-    errors.push(params.args.map((a) => a.value || a.description).join(' '));
-  } else if (method === 'Log.entryAdded' && params.entry.level === 'error') {
-    errors.push(params.entry.text);
-  }
-}
-browser.stdio[4].on('data', (piece) => {
-  const messages = (kept + piece).split('\0');
-  kept = messages.pop();
-  for (const message of messages.map((m) => JSON.parse(m))) {
-    const asked = waiting.get(message.id);
-    waiting.delete(message.id);
-    if (!asked)
-      heard(message);
-    else if (message.error)
-      asked.reject(new Error(`${asked.method}: ${message.error.message}`));
-    else
-      asked.resolve(message.result);
-  }
-});
-
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-async function value(expression) {
-  const {result, exceptionDetails} =
-      await ask('Runtime.evaluate', {expression, returnByValue: true, awaitPromise: true});
-  if (exceptionDetails) throw new Error(`${expression}: ${exceptionDetails.exception.description}`);
-  return result.value;
-}
 async function press(key, code = key) {
   const named =
       {Tab: 9, Enter: 13, ArrowDown: 40, ArrowUp: 38, ArrowRight: 39, ArrowLeft: 37, ' ': 32};
@@ -135,10 +46,7 @@ async function picture(name, width, height, dark) {
 
 async function opens() {
   const url = pathToFileURL(path.resolve(page)).href;
-  const {targetId} = await ask('Target.createTarget', {url: 'about:blank'});
-  ({sessionId: session} = await ask('Target.attachToTarget', {targetId, flatten: true}));
-  for (const domain of ['Runtime', 'Log', 'Page']) await ask(`${domain}.enable`);
-  await ask('Network.enable');
+  await attach();
   await ask(
       'Network.emulateNetworkConditions',
       {offline: true, latency: 0, downloadThroughput: 0, uploadThroughput: 0});
