@@ -30,6 +30,7 @@ async function cleanUp(browser, profile) {
 function protocol(browser, of) {
   const waiting = new Map(), errors = [];
   let last = 0, kept = '';
+  browser.stdio[3].on('error', () => {});  // it went away, and its exit says so
   function heard({method, params}) {
     if (method === 'Runtime.exceptionThrown') {
       const {text, exception} = params.exceptionDetails;
