@@ -1,7 +1,7 @@
-// How do the fibers of a block take turns? A warp runs until all of its lanes are at the barrier or
+// How do the threads of a block take turns? A warp runs until all of its lanes are at the barrier or
 // have ended, then the next one does, so that warps are as far apart as they can be; in an order of
-// warps, and of lanes, that is never the same twice. Fibers stay with their thread, for the next
-// block.
+// warps, and of lanes, that is never the same twice. A thread that waits keeps its stack, and whoever
+// is next goes on at once; one that has ended leaves its stack to the next that begins.
 #include "kernels/cuda/standin/grid.hpp"
 
 #include <algorithm>
@@ -24,15 +24,20 @@ struct Abandoned {};  // thrown into a kernel that cannot go on
 
 enum class State { ready, at_barrier, in_warp, ended };
 
-struct Fiber {
-  boost::context::fiber context;  // where it goes on; while it runs, where the scheduler does
-  Stack stack;
+struct Fiber;
+struct Thread {
   Position at;
   State state = State::ended;
-  unsigned mask = 0;  // from here on: of its warp's meeting
+  Fiber* on = nullptr;  // from where it began to where it ends
+  unsigned mask = 0;    // from here on: of its warp's meeting
   void* mine = nullptr;
   Together action = nullptr;
   const char* what = nullptr;
+};
+struct Fiber {
+  boost::context::fiber context;  // where it goes on, while it does not run
+  Stack stack;
+  Thread* thread = nullptr;
 };
 
 // A way through n things, that steps from each to one far away, and starts somewhere else each
@@ -44,17 +49,25 @@ class Order {
     n_ = n;
     step_ = std::max<std::size_t>(1, n * 618 / 1000);
     while (std::gcd(step_, n) != 1) ++step_;
+    begin();
   }
-  template <class F>
-  void each(F&& f) {
-    std::size_t i = (turn_ * 7919) % n_;
-    const std::size_t step = turn_ % 2 ? step_ : n_ - step_;
+  void begin() {
+    at_ = (turn_ * 7919) % n_;
+    by_ = turn_ % 2 ? step_ : n_ - step_;
+    left_ = n_;
     ++turn_;
-    for (std::size_t k = 0; k < n_; ++k, i = (i + step) % n_) f(i);
+  }
+  bool over() const { return left_ == 0; }
+  std::size_t next() {
+    const std::size_t i = at_;
+    at_ += by_;
+    if (at_ >= n_) at_ -= n_;
+    --left_;
+    return i;
   }
 
  private:
-  std::size_t n_ = 1, step_ = 1, turn_ = 0;
+  std::size_t n_ = 1, step_ = 1, turn_ = 0, at_ = 0, by_ = 0, left_ = 0;
 };
 
 class Crew {
@@ -65,8 +78,8 @@ class Crew {
   }
   ~Crew();
   void run(const Configuration&, const std::function<void()>& body);
-  void wait();  // called by a fiber
-  Fiber& running() { return *running_; }
+  void wait();  // called by a thread of the block
+  Thread& running() { return *running_->thread; }
   void poison(void* at, std::size_t bytes) {
     std::memset(at, 0xff, bytes);
     poisoned_.push_back({at, bytes});
@@ -79,22 +92,27 @@ class Crew {
   };
   void add_fiber();
   void live(Fiber&);
-  void resume(Fiber&);
+  Fiber& fiber_of(Thread*);
+  void switch_to(Fiber&);
   void run_block(Block&, std::size_t dynamic_bytes);
-  bool lanes_met(std::size_t first_of_warp);
-  bool meet(std::size_t first_of_warp, Fiber&);
-  void open_barrier();
-  bool all_are(State) const;
-  [[noreturn]] void fail(const std::string& sentence);
+  Thread* next();
+  bool lanes_met();
+  bool meet(const Thread&);
+  bool open_barrier();
+  bool wrong(const std::string& sentence);
+  void abandon();
 
+  std::vector<Thread> threads_{most_threads};
+  std::size_t count_ = 0;  // of the threads, those that the block has
   std::vector<std::unique_ptr<Fiber>> fibers_;
-  std::size_t count_ = 0;  // of the fibers, those that the block has
-  Fiber* running_ = nullptr;
-  Stack scheduler_;
+  std::vector<Fiber*> free_;
+  Fiber scheduler_;  // the stream's own stack
+  Fiber *running_ = &scheduler_, *left_ = nullptr;
   Order of_lanes_{warp}, of_warps_{1}, of_blocks_{1};
+  std::size_t first_ = 0;  // of the warp whose turn it is
   const std::function<void()>* body_ = nullptr;
-  std::exception_ptr error_;
-  bool abandoned_ = false, done_ = false;
+  std::exception_ptr error_;  // the first that a thread threw, or that what it did deserves
+  bool done_ = false;
   std::vector<Memory> poisoned_;
 };
 
@@ -107,13 +125,15 @@ void Crew::add_fiber() {
   f.stack.bytes = stack.size;
   f.context = boost::context::fiber(std::allocator_arg,
                                     boost::context::preallocated(stack.sp, stack.size, stack),
-                                    allocator, [this, &f](boost::context::fiber&& scheduler) {
-                                      f.stack.back_from(scheduler_);
-                                      f.context = std::move(scheduler);
+                                    allocator, [this, &f](boost::context::fiber&& from) {
+                                      f.stack.back_from(left_->stack);
+                                      left_->context = std::move(from);
                                       live(f);
-                                      Stack::leave_for_ever(scheduler_);
-                                      return std::move(f.context);
+                                      left_ = &f;
+                                      Stack::leave_for_ever(scheduler_.stack);
+                                      return std::move(scheduler_.context);
                                     });
+  free_.push_back(&f);
 }
 
 void Crew::live(Fiber& f) {
@@ -122,96 +142,141 @@ void Crew::live(Fiber& f) {
       (*body_)();
     } catch (const Abandoned&) {
     } catch (...) {
-      error_ = std::current_exception();
+      if (!error_) error_ = std::current_exception();
     }
-    f.state = State::ended;
-    f.stack.leave_for(scheduler_);
-    f.context = std::move(f.context).resume();
-    f.stack.back_from(scheduler_);
+    f.thread->state = State::ended;
+    f.thread->on = nullptr;
+    Thread* const n = next();
+    if (n && !n->on) {
+      f.thread = n;
+      n->on = &f;
+      here() = &n->at;
+      continue;
+    }
+    free_.push_back(&f);
+    switch_to(fiber_of(n));
   }
 }
 
 void Crew::wait() {
-  Fiber& f = *running_;
-  f.stack.leave_for(scheduler_);
-  f.context = std::move(f.context).resume();
-  f.stack.back_from(scheduler_);
-  if (abandoned_) throw Abandoned();
+  Thread* const n = next();
+  if (n == running_->thread) return;
+  switch_to(fiber_of(n));
+  if (error_) throw Abandoned();
 }
 
-void Crew::resume(Fiber& f) {
-  running_ = &f;
-  here() = &f.at;
-  scheduler_.leave_for(f.stack);
-  f.context = std::move(f.context).resume();
-  scheduler_.back();
-  here() = nullptr;
+// Where the thread goes on or begins; without one, where the block ends.
+Fiber& Crew::fiber_of(Thread* t) {
+  if (!t) return scheduler_;
+  if (!t->on) {
+    if (free_.empty()) add_fiber();
+    t->on = free_.back();
+    t->on->thread = t;
+    free_.pop_back();
+  }
+  return *t->on;
+}
+
+void Crew::switch_to(Fiber& to) {
+  Fiber& from = *running_;
+  running_ = &to;
+  here() = to.thread ? &to.thread->at : nullptr;
+  left_ = &from;
+  from.stack.leave_for(to.stack);
+  boost::context::fiber back = std::move(to.context).resume();
+  from.stack.back_from(left_->stack);
+  left_->context = std::move(back);
 }
 
 Crew::~Crew() {
   done_ = true;
-  for (const auto& f : fibers_) resume(*f);
-}
-
-void Crew::fail(const std::string& sentence) {
-  abandoned_ = true;
-  for (std::size_t i = 0; i < count_; ++i) {
-    if (fibers_[i]->state != State::ended) resume(*fibers_[i]);
+  for (const auto& f : fibers_) {
+    running_ = &scheduler_;
+    switch_to(*f);
   }
-  abandoned_ = false;
-  if (const auto first = std::exchange(error_, nullptr)) std::rethrow_exception(first);
-  throw Error(sentence);
 }
 
-bool Crew::meet(std::size_t first, Fiber& f) {
+// The threads that wait cannot go on: what they hold is given back, and the error is told.
+void Crew::abandon() {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (threads_[i].on) switch_to(*threads_[i].on);
+  }
+  std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+bool Crew::wrong(const std::string& sentence) {
+  if (!error_) error_ = std::make_exception_ptr(Error(sentence));
+  return false;
+}
+
+bool Crew::meet(const Thread& t) {
   void* of_lane[warp] = {};
   for (unsigned i = 0; i < warp; ++i) {
-    if (!(f.mask >> i & 1)) continue;
-    const auto wrong = [&](const std::string& how) {
-      fail(std::string(f.what) + ": lane " + std::to_string(i) + " of its mask " + how);
+    if (!(t.mask >> i & 1)) continue;
+    const auto lane_is_wrong = [&](const std::string& how) {
+      return wrong(std::string(t.what) + ": lane " + std::to_string(i) + " of its mask " + how);
     };
-    if (first + i >= count_) wrong("is not there, but the threads of a block fill no warp");
-    const Fiber& other = *fibers_[first + i];
-    if (other.state == State::ended) wrong("has ended, while others wait for it");
+    if (first_ + i >= count_)
+      return lane_is_wrong("is not there, but the threads of a block fill no warp");
+    const Thread& other = threads_[first_ + i];
+    if (other.state == State::ended) return lane_is_wrong("has ended, while others wait for it");
     if (other.state != State::in_warp) return false;
-    const bool same = other.what == f.what || std::strcmp(other.what, f.what) == 0;
-    if (other.mask != f.mask || !same)
-      wrong(std::string("is at ") + other.what +
-            " or has another mask, but all lanes must do the same");
+    const bool same = other.what == t.what || std::strcmp(other.what, t.what) == 0;
+    if (other.mask != t.mask || !same)
+      return lane_is_wrong(std::string("is at ") + other.what +
+                           " or has another mask, but all lanes must do the same");
     of_lane[i] = other.mine;
   }
-  if (f.action) f.action(of_lane, f.mask);
+  if (t.action) t.action(of_lane, t.mask);
   for (unsigned i = 0; i < warp; ++i) {
-    if (f.mask >> i & 1) fibers_[first + i]->state = State::ready;
+    if (t.mask >> i & 1) threads_[first_ + i].state = State::ready;
   }
   return true;
 }
 
-bool Crew::all_are(State s) const {
-  for (std::size_t i = 0; i < count_; ++i) {
-    if (fibers_[i]->state != s) return false;
-  }
-  return true;
-}
-
-bool Crew::lanes_met(std::size_t first) {
+bool Crew::lanes_met() {
   bool met = false;
-  for (std::size_t i = first; i < first + warp && i < count_; ++i) {
-    if (fibers_[i]->state == State::in_warp) met |= meet(first, *fibers_[i]);
+  for (std::size_t i = first_; i < first_ + warp && i < count_ && !error_; ++i) {
+    if (threads_[i].state == State::in_warp) met |= meet(threads_[i]);
   }
   return met;
 }
 
-void Crew::open_barrier() {
-  if (!all_are(State::at_barrier)) {
-    const auto waiting = static_cast<std::size_t>(
-        std::count_if(fibers_.begin(), fibers_.begin() + static_cast<std::ptrdiff_t>(count_),
-                      [](const auto& f) { return f->state == State::at_barrier; }));
-    fail("of the " + std::to_string(count_) + " threads of a block " + std::to_string(waiting) +
-         " wait at a barrier and the others have ended or wait for their warp, but every thread "
-         "must come to it");
+// False where all have ended, or not all are there.
+bool Crew::open_barrier() {
+  const auto number = [&](State s) {
+    return std::count_if(threads_.begin(), threads_.begin() + static_cast<std::ptrdiff_t>(count_),
+                         [s](const Thread& t) { return t.state == s; });
+  };
+  const auto waiting = static_cast<std::size_t>(number(State::at_barrier));
+  if (waiting < count_) {
+    if (static_cast<std::size_t>(number(State::ended)) == count_) return false;
+    return wrong("of the " + std::to_string(count_) + " threads of a block " +
+                 std::to_string(waiting) +
+                 " wait at a barrier and the others have ended or wait for their warp, but every "
+                 "thread must come to it");
   }
-  for (std::size_t i = 0; i < count_; ++i) fibers_[i]->state = State::ready;
+  for (std::size_t i = 0; i < count_; ++i) threads_[i].state = State::ready;
+  return true;
+}
+
+// Whose turn is it? Nobody's: the block is over, or cannot go on.
+Thread* Crew::next() {
+  while (!error_) {
+    while (!of_lanes_.over()) {
+      const std::size_t i = first_ + of_lanes_.next();
+      if (i < count_ && threads_[i].state == State::ready) return &threads_[i];
+    }
+    if (!lanes_met()) {
+      if (of_warps_.over()) {
+        if (!open_barrier()) return nullptr;
+        of_warps_.begin();
+      }
+      first_ = of_warps_.next() * warp;
+    }
+    of_lanes_.begin();
+  }
+  return nullptr;
 }
 
 void Crew::run_block(Block& block, std::size_t dynamic_bytes) {
@@ -220,22 +285,14 @@ void Crew::run_block(Block& block, std::size_t dynamic_bytes) {
   for (std::size_t i = 0; i < count_; ++i) {
     const auto t = static_cast<unsigned>(i);
     const dim3& n = block.threads;
-    fibers_[i]->at = {{t % n.x, t / n.x % n.y, t / n.x / n.y}, &block};
-    fibers_[i]->state = State::ready;
+    threads_[i].at = {{t % n.x, t / n.x % n.y, t / n.x / n.y}, &block};
+    threads_[i].state = State::ready;
   }
-  for (;;) {
-    of_warps_.each([&](std::size_t w) {
-      do {
-        of_lanes_.each([&](std::size_t lane) {
-          const std::size_t i = w * warp + lane;
-          if (i < count_ && fibers_[i]->state == State::ready) resume(*fibers_[i]);
-          if (error_) fail("");
-        });
-      } while (lanes_met(w * warp));
-    });
-    if (all_are(State::ended)) return;
-    open_barrier();
-  }
+  of_warps_.begin();
+  of_lanes_.begin();
+  first_ = of_warps_.next() * warp;
+  switch_to(fiber_of(next()));
+  if (error_) abandon();
 }
 
 void Crew::run(const Configuration& c, const std::function<void()>& body) {
@@ -246,21 +303,20 @@ void Crew::run(const Configuration& c, const std::function<void()>& body) {
           "a kernel was launched with " + std::to_string(volume(c.blocks)) + " blocks of " +
               std::to_string(count_) + " threads, which no GPU takes");
   body_ = &body;
-  while (fibers_.size() < count_) add_fiber();
   of_warps_.resize((count_ + warp - 1) / warp);
   of_blocks_.resize(volume(c.blocks));
   const std::align_val_t line{128};
   const std::unique_ptr<void, void (*)(void*)> dynamic(
       c.dynamic_bytes > 0 ? ::operator new(c.dynamic_bytes, line) : nullptr,
       [](void* p) { ::operator delete (p, std::align_val_t{128}); });
-  of_blocks_.each([&](std::size_t i) {
-    const auto b = static_cast<unsigned>(i);
+  while (!of_blocks_.over()) {
+    const auto b = static_cast<unsigned>(of_blocks_.next());
     Block block{{b % c.blocks.x, b / c.blocks.x % c.blocks.y, b / c.blocks.x / c.blocks.y},
                 c.threads,
                 c.blocks,
                 dynamic.get()};
     run_block(block, c.dynamic_bytes);
-  });
+  }
 }
 
 }  // namespace
@@ -277,7 +333,7 @@ void wait_for_block() {
 
 void wait_for_warp(unsigned mask, void* mine, Together action, const char* what) {
   Crew& crew = Crew::of_this_thread();
-  Fiber& f = crew.running();
+  Thread& f = crew.running();
   f.mask = mask, f.mine = mine, f.action = action, f.what = what;
   f.state = State::in_warp;
   if (!(mask >> lane() & 1))
