@@ -20,8 +20,6 @@ constexpr double buckets_advised = 400;
 // neither taken nor tried in smaller micro-batches.
 constexpr std::int64_t most_calls = 5000;
 
-std::string count(std::int64_t n) { return grouped(static_cast<double>(n)); }
-
 double gradient_bytes(const Prediction& p) {
   return static_cast<double>(p.claims.trainable) *
          static_cast<double>(size_of(dtype_named(p.cell.reduce_dtype)));
@@ -180,7 +178,7 @@ void check_calls(const Prediction& p) {
     throw InputError(fmt::format(
         "--accumulate is {}, which makes {} layers in all micro-steps, but advise runs at most {} "
         "dry; give at most {}.",
-        p.cell.accumulate, count(units * p.cell.accumulate), count(most_calls),
+        p.cell.accumulate, grouped(units * p.cell.accumulate), grouped(most_calls),
         std::max<std::int64_t>(1, most_calls / units)));
   if (p.cell.bucket_bytes == 0) return;
   const double all = gradient_bytes(p) * static_cast<double>(p.cell.accumulate);
@@ -189,7 +187,7 @@ void check_calls(const Prediction& p) {
     throw InputError(fmt::format(
         "--bucket-mb is {}, which makes {} buckets of the gradients in all micro-steps, but advise "
         "runs at most {} dry; give at least {:.0f}.",
-        static_cast<double>(p.cell.bucket_bytes) * 1e-6, grouped(buckets), count(most_calls),
+        static_cast<double>(p.cell.bucket_bytes) * 1e-6, grouped(buckets), grouped(most_calls),
         std::ceil(all / most_calls * 1e-6)));
 }
 

@@ -18,8 +18,7 @@ constexpr std::size_t columns = 100;
 std::string line(const std::string& text) { return wrapped(text, columns, "  ") + "\n"; }
 std::string bytes(double b) { return with_unit(b, "B"); }
 std::string rate(double bytes_per_ns) { return with_unit(bytes_per_ns * 1e9, "B/s"); }
-std::string count(std::int64_t n) { return grouped(static_cast<double>(n)); }
-std::string gpus(std::int64_t n) { return count(n) + (n == 1 ? " GPU" : " GPUs"); }
+std::string gpus(std::int64_t n) { return grouped(n) + (n == 1 ? " GPU" : " GPUs"); }
 double needed(const Advice& a, const Choice& c) {
   return c.prediction.peak_bytes + a.question.reserve;
 }
@@ -173,8 +172,8 @@ std::string doublings(std::int64_t gpus) {
   std::int64_t most = gpus;
   while (2 * most <= most_predicted_ranks) most *= 2;
   if (most == gpus) return "";
-  if (most == 2 * gpus) return count(most);
-  return fmt::format("{} to {}, by doubling", count(2 * gpus), count(most));
+  if (most == 2 * gpus) return grouped(most);
+  return fmt::format("{} to {}, by doubling", grouped(2 * gpus), grouped(most));
 }
 
 std::string gpus_change(const Advice& a) {
@@ -191,7 +190,7 @@ std::string gpus_change(const Advice& a) {
           fmt::format("{} fits on none of {}: it holds no less on more", c.strategy(), tried));
     else
       said.push_back(fmt::format("{} fits on none of {}: at best, on {}, it needs {} a GPU",
-                                 c.strategy(), tried, count(n), bytes_up(needed(a, c))));
+                                 c.strategy(), tried, grouped(n), bytes_up(needed(a, c))));
   }
   if (a.fewest) {
     const Choice& c = *a.fewest;
@@ -201,7 +200,7 @@ std::string gpus_change(const Advice& a) {
   }
   if (a.half_of_fewest)
     said.push_back(fmt::format("on {} nothing fits, {}",
-                               count(a.half_of_fewest->prediction.cell.ranks),
+                               grouped(a.half_of_fewest->prediction.cell.ranks),
                                miss(*a.half_of_fewest)));
   return said.empty() ? "" : line("GPUs: " + join(said, "; ") + ".");
 }
@@ -216,12 +215,13 @@ std::string no_answer(const Advice& a) {
   if (a.more) {
     const Choice& c = *a.more;
     const std::int64_t n = c.prediction.cell.ranks;
-    text += line(
-        c.fits() ? fmt::format("GPUs: {} are the first, by doubling, where something fits: "
-                               "{}, {} a step, {} left.",
-                               count(n), named(a, c), time(c.step_ns()), bytes_down(-c.over_bytes))
-                 : fmt::format("GPUs: nothing fits on {}: at best, on {}, {}.",
-                               doublings(a.question.cell.ranks), count(n), miss(c)));
+    text +=
+        line(c.fits() ? fmt::format("GPUs: {} are the first, by doubling, where something fits: "
+                                    "{}, {} a step, {} left.",
+                                    grouped(n), named(a, c), time(c.step_ns()),
+                                    bytes_down(-c.over_bytes))
+                      : fmt::format("GPUs: nothing fits on {}: at best, on {}, {}.",
+                                    doublings(a.question.cell.ranks), grouped(n), miss(c)));
   }
   if (a.other_recompute)
     text += line(fmt::format("Recompute: with --recompute unit {} fits, {} left.", least.strategy(),

@@ -9,8 +9,6 @@
 namespace shardmark {
 namespace {
 
-void refuse(const std::string& sentence) { throw InputError(sentence); }
-
 void check_without_gpus(const Cell& c) {
   if (c.comm == "nccl")
     refuse(

@@ -49,8 +49,6 @@ std::string of_flag(const Cell& c, std::string sentence) {
   return fmt::format("--model {}: {}", c.config, sentence);
 }
 
-void refuse(const std::string& sentence) { throw InputError(sentence); }
-
 Precision precision_of(const Cell& c) {
   LossScaling scaling;
   scaling.initial = static_cast<float>(c.loss_scale);

@@ -147,8 +147,7 @@ int collectives_verdict(const std::vector<json>& records) {
     else
       failed = true;
   }
-  if (wrong > 0)
-    fmt::print("Results are wrong: {} elements in all.\n", grouped(static_cast<double>(wrong)));
+  if (wrong > 0) fmt::print("Results are wrong: {} elements in all.\n", grouped(wrong));
   return wrong > 0 || failed || records.empty() ? 1 : 0;
 }
 

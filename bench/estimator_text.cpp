@@ -31,7 +31,7 @@ class Tables {
     const DecimalUnit unit = unit_for(std::max(e.sum.exact, p.peak_bytes) / 50, "B");
     Grid grid(1);
     std::vector<std::string> head = {
-        fmt::format("{}, N = {}", p.cell.strategy, grouped(static_cast<double>(p.cell.ranks)))};
+        fmt::format("{}, N = {}", p.cell.strategy, grouped(p.cell.ranks))};
     if (shown_.deepspeed) head.insert(head.end(), {"deepspeed", unit.name});
     if (shown_.textbook) head.insert(head.end(), {"textbook", unit.name});
     head.insert(head.end(),

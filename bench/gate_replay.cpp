@@ -76,8 +76,7 @@ std::string replay_text(const std::vector<Replayed>& all, const std::vector<Gate
   for (const Replayed& r : all)
     grid.row({r.crowded ? "more than cores" : "a core each",
               r.factor == 1 ? "none" : fmt::format("+{:g} %", (r.factor - 1) * 100),
-              fmt::format("{}", r.cells), grouped(static_cast<double>(r.gated)),
-              grouped(static_cast<double>(r.suspects)), grouped(static_cast<double>(r.slower)),
+              fmt::format("{}", r.cells), grouped(r.gated), grouped(r.suspects), grouped(r.slower),
               fmt::format("{:.1f}", 100 * r.share()),
               r.factor == 1 ? fmt::format("{:.2f}", 200 * r.share()) : "–"});
   const std::string legend = fmt::format(

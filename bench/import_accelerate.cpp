@@ -11,37 +11,37 @@ using nlohmann::json;
 
 namespace {
 
-const std::vector<std::string> harmless = {"debug",
-                                           "downcast_bf16",
-                                           "enable_cpu_affinity",
-                                           "machine_rank",
-                                           "main_training_function",
-                                           "rdzv_backend",
-                                           "same_network",
-                                           "tpu_env",
-                                           "tpu_use_cluster",
-                                           "tpu_use_sudo",
-                                           "use_cpu",
-                                           "main_process_ip",
-                                           "main_process_port",
-                                           "gpu_ids",
-                                           "dynamo_config",
-                                           "dynamo_backend",
-                                           "mpirun_config",
-                                           "commands",
-                                           "command_file",
-                                           "tpu_name",
-                                           "tpu_zone",
-                                           "ipex_config",
-                                           "num_machines",
-                                           "compute_environment",
-                                           "fp8_config",
-                                           "use_mps_device",
-                                           "deepspeed_config",
-                                           "fsdp_config",
-                                           "parallelism_config",
-                                           "megatron_lm_config",
-                                           "use_xpu"};
+const std::vector<std::string> harmless_in_accelerate = {"debug",
+                                                         "downcast_bf16",
+                                                         "enable_cpu_affinity",
+                                                         "machine_rank",
+                                                         "main_training_function",
+                                                         "rdzv_backend",
+                                                         "same_network",
+                                                         "tpu_env",
+                                                         "tpu_use_cluster",
+                                                         "tpu_use_sudo",
+                                                         "use_cpu",
+                                                         "main_process_ip",
+                                                         "main_process_port",
+                                                         "gpu_ids",
+                                                         "dynamo_config",
+                                                         "dynamo_backend",
+                                                         "mpirun_config",
+                                                         "commands",
+                                                         "command_file",
+                                                         "tpu_name",
+                                                         "tpu_zone",
+                                                         "ipex_config",
+                                                         "num_machines",
+                                                         "compute_environment",
+                                                         "fp8_config",
+                                                         "use_mps_device",
+                                                         "deepspeed_config",
+                                                         "fsdp_config",
+                                                         "parallelism_config",
+                                                         "megatron_lm_config",
+                                                         "use_xpu"};
 constexpr std::int64_t most_ranks = 1'000'000;
 
 std::optional<std::int64_t> degree(ImportKeys& parts, const char* name) {
@@ -258,7 +258,7 @@ void import_accelerate(ImportKeys& root, const ImportFacts& given) {
     root.note(fmt::format("Where the file is silent, the defaults are those of Accelerate {}.",
                           assumed_accelerate));
   }
-  root.ignore_rest(harmless, "changes no byte on the device and no call");
+  root.ignore_rest(harmless_in_accelerate, "changes no byte on the device and no call");
 }
 
 }  // namespace shardmark

@@ -11,7 +11,7 @@ namespace shardmark {
 
 namespace {
 
-const std::vector<std::string> harmless = {
+const std::vector<std::string> harmless_in_fsdp = {
     "fsdp_state_dict_type",           "fsdp_transformer_layer_cls_to_wrap",
     "fsdp_sync_module_states",        "fsdp_use_orig_params",
     "fsdp_cpu_ram_efficient_loading", "fsdp_ignored_modules",
@@ -167,7 +167,7 @@ void import_fsdp(ImportKeys fsdp, const ImportFacts& facts, const FsdpPlace& at)
     fsdp.lack("fsdp_offload_params", "16P/N bytes on the host there, on the device here");
   else
     fsdp.ignore("fsdp_offload_params", "nothing is offloaded");
-  fsdp.ignore_rest(harmless, "changes no byte on the device and no call");
+  fsdp.ignore_rest(harmless_in_fsdp, "changes no byte on the device and no call");
   if (at.types.two_bytes())
     to.notes.push_back(
         fmt::format("FSDP keeps fp32 weights and gathers them as {}; gradients are fp32 once "

@@ -13,7 +13,7 @@ std::string mebibytes(double bytes) {
   return (number < 10 ? significant(number) : grouped(number)) + " MiB";
 }
 
-std::string elements(std::int64_t number) { return grouped(static_cast<double>(number)); }
+std::string elements(std::int64_t number) { return grouped(number); }
 
 namespace {
 

@@ -14,30 +14,30 @@ namespace {
 constexpr std::int64_t most_elements = 1'000'000'000'000;
 
 // What changes no byte on a device, no call and no order of a step here.
-const std::vector<std::string> harmless = {"contiguous_gradients",
-                                           "allgather_partitions",
-                                           "load_from_fp32_weights",
-                                           "elastic_checkpoint",
-                                           "sub_group_size",
-                                           "ignore_unused_parameters",
-                                           "legacy_stage1",
-                                           "round_robin_gradients",
-                                           "memory_efficient_linear",
-                                           "pipeline_loading_checkpoint",
-                                           "override_module_apply",
-                                           "log_trace_cache_warnings",
-                                           "enable_sanity_checks",
-                                           "cpu_offload_use_pin_memory",
-                                           "stage3_gather_16bit_weights_on_model_save",
-                                           "stage3_gather_fp16_weights_on_model_save",
-                                           "gather_16bit_weights_on_model_save",
-                                           "leaf_module",
-                                           "stage3_module_granularity_threshold",
-                                           "stage3_model_persistence_threshold",
-                                           "stage3_use_all_reduce_for_fetch_params",
-                                           "stage3_allgather_sequential",
-                                           "mics_hierarchical_params_gather",
-                                           "zeropp_loco_param"};
+const std::vector<std::string> harmless_in_zero = {"contiguous_gradients",
+                                                   "allgather_partitions",
+                                                   "load_from_fp32_weights",
+                                                   "elastic_checkpoint",
+                                                   "sub_group_size",
+                                                   "ignore_unused_parameters",
+                                                   "legacy_stage1",
+                                                   "round_robin_gradients",
+                                                   "memory_efficient_linear",
+                                                   "pipeline_loading_checkpoint",
+                                                   "override_module_apply",
+                                                   "log_trace_cache_warnings",
+                                                   "enable_sanity_checks",
+                                                   "cpu_offload_use_pin_memory",
+                                                   "stage3_gather_16bit_weights_on_model_save",
+                                                   "stage3_gather_fp16_weights_on_model_save",
+                                                   "gather_16bit_weights_on_model_save",
+                                                   "leaf_module",
+                                                   "stage3_module_granularity_threshold",
+                                                   "stage3_model_persistence_threshold",
+                                                   "stage3_use_all_reduce_for_fetch_params",
+                                                   "stage3_allgather_sequential",
+                                                   "mics_hierarchical_params_gather",
+                                                   "zeropp_loco_param"};
 // What the readers below look for.
 const std::vector<std::string> looked_for = {"stage",
                                              "reduce_scatter",
@@ -243,7 +243,7 @@ bool old_form(ImportKeys& root, const char* key, ZeroPlan& plan) {
 const std::vector<std::string>& zero_keys() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> keys = looked_for;
-    keys.insert(keys.end(), harmless.begin(), harmless.end());
+    keys.insert(keys.end(), harmless_in_zero.begin(), harmless_in_zero.end());
     return keys;
   }();
   return all;

@@ -50,10 +50,8 @@ std::string section(const std::string& title, const std::vector<Line>& lines) {
 std::vector<Line> models() {
   std::vector<Line> lines;
   for (const Preset& p : presets())
-    lines.push_back(
-        {p.name,
-         grouped(static_cast<double>(make_architecture(p.form, usual_sequence).parameter_count())),
-         fmt::format("{}; short for {}", p.summary, p.form)});
+    lines.push_back({p.name, grouped(make_architecture(p.form, usual_sequence).parameter_count()),
+                     fmt::format("{}; short for {}", p.summary, p.form)});
   return lines;
 }
 

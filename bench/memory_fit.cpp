@@ -44,7 +44,7 @@ std::string memory_text(const std::vector<Prediction>& all, double memory_bytes)
       [](const Prediction& a, const Prediction& b) { return a.peak_bytes < b.peak_bytes; });
   return fmt::format("{} into {}: {} on {} rank{} is nearest, and needs {}{} more.",
                      may > 0 ? "Nothing is sure to fit" : "Nothing fits", memory,
-                     nearest.cell.strategy, grouped(static_cast<double>(nearest.cell.ranks)),
+                     nearest.cell.strategy, grouped(nearest.cell.ranks),
                      nearest.cell.ranks == 1 ? "" : "s", nearest.peak_exact ? "" : "at most ",
                      with_unit(over_bytes(nearest, memory_bytes), "B"));
 }

@@ -37,7 +37,7 @@ std::string title(const Prediction& p) {
   const Claims& c = p.claims;
   std::string text = model_at(to_json(p.cell));
   if (!p.model->family.empty()) text += fmt::format(" (a {})", p.model->family);
-  const auto count = [](std::size_t n) { return grouped(static_cast<double>(n)); };
+  const auto count = [](std::size_t n) { return grouped(n); };
   text += fmt::format(": {} parameters", count(c.parameters));
   std::vector<std::string> of_them;
   if (p.model->active != c.parameters)
@@ -51,7 +51,7 @@ std::string title(const Prediction& p) {
 std::string settings(const Cell& c) {
   std::string text =
       fmt::format("{}, gradients travel in {}; a rank's micro-batch {} x {} tokens, {} a step",
-                  c.precision, c.reduce_dtype, c.batch, grouped(static_cast<double>(c.sequence)),
+                  c.precision, c.reduce_dtype, c.batch, grouped(c.sequence),
                   c.accumulate == 1 ? "one" : fmt::format("{}", c.accumulate));
   Cell usual;
   usual.model = c.model, usual.config = c.config, usual.vocab = c.vocab;
@@ -84,7 +84,7 @@ double optimizer(const Prediction& p) {
 std::string call_counts(const Prediction& p) {
   std::uint64_t calls = 0;
   for (const auto& [what, t] : p.claims.exact_calls) calls += t.calls;
-  return grouped(static_cast<double>(calls));
+  return grouped(calls);
 }
 
 // What a rank lacks, in place of the calls.
@@ -118,11 +118,10 @@ Grid table(const Rows& rows, std::optional<double> memory, int decimals) {
   grid.row({"strategy", "N", unit.name, unit.name, unit.name, unit.name, unit.name, unit.name,
             unit.name, unit.name, wire.name, memory ? unit.name : "a step"});
   for (const Prediction* p : rows)
-    grid.row({p->cell.strategy, grouped(static_cast<double>(p->cell.ranks)),
-              held(p->held_bytes(Tag::parameter)), held(p->held_bytes(Tag::gradient)),
-              held(optimizer(*p)), held(p->model_state_bytes()), held(passing(*p)),
-              held(p->held_bytes(Tag::activation)), held(p->held_bytes(Tag::workspace)),
-              (p->peak_exact ? "" : "≤") + held(p->peak_bytes),
+    grid.row({p->cell.strategy, grouped(p->cell.ranks), held(p->held_bytes(Tag::parameter)),
+              held(p->held_bytes(Tag::gradient)), held(optimizer(*p)), held(p->model_state_bytes()),
+              held(passing(*p)), held(p->held_bytes(Tag::activation)),
+              held(p->held_bytes(Tag::workspace)), (p->peak_exact ? "" : "≤") + held(p->peak_bytes),
               fixed(p->volume_bytes() / wire.size, decimals),
               memory ? lack(*p, *memory, unit, decimals) : call_counts(*p)});
   return grid;
@@ -144,8 +143,8 @@ Grid time_table(const Rows& rows, int decimals) {
   for (const Prediction* p : rows) {
     const PredictedTime& t = *p->time;
     const auto [what, share] = t.binds();
-    grid.row({p->cell.strategy, grouped(static_cast<double>(p->cell.ranks)),
-              in_unit(t.step.step_ns), in_unit(t.step.of(Phase::forward)),
+    grid.row({p->cell.strategy, grouped(p->cell.ranks), in_unit(t.step.step_ns),
+              in_unit(t.step.of(Phase::forward)),
               in_unit(t.step.of(Phase::recompute) + t.step.of(Phase::backward)),
               in_unit(t.step.of(Phase::clip) + t.step.of(Phase::update)),
               in_unit(t.step.exposed_ns), in_unit(t.step.hidden_ns),

@@ -177,7 +177,7 @@ std::string score_text(const PublishedScore& s) {
              "error"});
   for (std::size_t i = 0; i < s.rows.size(); ++i) {
     const PublishedRow& r = s.rows[i];
-    table.row({r.model, grouped(static_cast<double>(r.sequence)), fmt::format("{}", r.gpus), r.gpu,
+    table.row({r.model, grouped(r.sequence), fmt::format("{}", r.gpus), r.gpu,
                fmt::format("{} x {}{}", r.accumulate, r.batch, r.checkpointed ? " r" : "  "),
                grouped(r.tokens_per_s), grouped(s.tokens_per_s[i]),
                fmt::format("{:+.1f} %", 100 * (s.tokens_per_s[i] / r.tokens_per_s - 1))});

@@ -1,6 +1,7 @@
 #pragma once
 // How is a number written for people? Decimal units only (GB = 1e9 bytes), a width that counts
 // characters, not bytes.
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,7 +27,8 @@ std::string bytes_down(double);
 std::string readable(double value, int decimals);
 // Two decimals, but "12,345" from 1e4 on, for what cannot run away: never an exponent.
 std::string two_decimals(double value);
-std::string grouped(double count);                    // "694,272"; rounds
+std::string grouped(double count);  // "694,272"; rounds
+std::string grouped(std::integral auto count) { return grouped(static_cast<double>(count)); }
 std::string per_second(double count);                 // grouped, but three digits below 10
 std::string percent(double share, int decimals = 1);  // 0.123 -> "12.3 %"
 

@@ -9,6 +9,7 @@ namespace shardmark {
 class InputError : public std::runtime_error {
   using runtime_error::runtime_error;
 };
+[[noreturn]] inline void refuse(const std::string& sentence) { throw InputError(sentence); }
 // Something broke while running, or an invariant of ours does not hold: exit 1.
 class Error : public std::runtime_error {
   using runtime_error::runtime_error;

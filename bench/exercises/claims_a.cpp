@@ -175,8 +175,7 @@ Judgement a13(const Trial&) {
     const Training t = training_of(cell, {});
     const Range r =
         Layout(make_architecture(t.model, t.sequence), t.options, ranks, 1, false).owned(0);
-    return fmt::format("{}..{}", grouped(static_cast<double>(r.begin)),
-                       grouped(static_cast<double>(r.begin + r.size - 1)));
+    return fmt::format("{}..{}", grouped(r.begin), grouped(r.begin + r.size - 1));
   };
   return {Kind::untestable, "shardmark writes no checkpoints",
           fmt::format("the arithmetic is on its side: of gpt-nano's first bucket rank 1 owns "
@@ -184,7 +183,7 @@ Judgement a13(const Trial&) {
                       owned(2), owned(4))};
 }
 
-constexpr Statement statements[] = {
+constexpr Statement of_a[] = {
     {"A1", "Adam's two fp32 moments of a 7B model are 56 GB", a1},
     {"A2", "Plain DDP in fp16 holds 14 GB of parameters, 14 of gradients, 28 of optimizer state",
      a2},
@@ -206,6 +205,6 @@ constexpr Statement statements[] = {
 
 }  // namespace
 
-std::span<const Statement> statements_of_a() { return statements; }
+std::span<const Statement> statements_of_a() { return of_a; }
 
 }  // namespace shardmark

@@ -121,7 +121,7 @@ Judgement b8(const Trial&) {
           saved(2), saved(8), saved(64)));
 }
 
-constexpr Statement statements[] = {
+constexpr Statement of_b[] = {
     {"B1", "About 16 bytes a parameter, under ZeRO-3 (2 + 2 + 12)P/N", b1},
     {"B2", "ZeRO-3 communicates about 1.5 times as much as the baseline", b2},
     {"B3", "Activations, gathered buffers, workspace, fragmentation are not what stage 3 saves",
@@ -140,6 +140,6 @@ constexpr Statement statements[] = {
 
 }  // namespace
 
-std::span<const Statement> statements_of_b() { return statements; }
+std::span<const Statement> statements_of_b() { return of_b; }
 
 }  // namespace shardmark

@@ -152,7 +152,7 @@ Judgement c9(const Trial& trial) {
                   ms(part_ms(on, "step")))};
 }
 
-constexpr Statement statements[] = {
+constexpr Statement of_c[] = {
     {"C1", "Stage 1 saves about 4P bytes, stage 2 adds 2P, stage 3 adds 2P", c1},
     {"C2",
      "Stages 1 and 2 send 2P, in one communication a step each; stage 3 sends 3P to 4P, in as "
@@ -175,6 +175,6 @@ constexpr Statement statements[] = {
 
 }  // namespace
 
-std::span<const Statement> statements_of_c() { return statements; }
+std::span<const Statement> statements_of_c() { return of_c; }
 
 }  // namespace shardmark

@@ -41,9 +41,9 @@ void answer_clipping(const Trial& trial, Page& page) {
     clipped += wrong * norms.local[r] * wrong * norms.local[r];
     least = std::min(least, wrong / right);
     most = std::max(most, wrong / right);
-    block.rows.push_back({fmt::format("rank {}", r),
-                          grouped(static_cast<double>(norms.elements[r])), digits(norms.local[r]),
-                          digits(wrong), digits(right), fmt::format("{:.2f}", wrong / right)});
+    block.rows.push_back({fmt::format("rank {}", r), grouped(norms.elements[r]),
+                          digits(norms.local[r]), digits(wrong), digits(right),
+                          fmt::format("{:.2f}", wrong / right)});
   }
   page.table(block);
   Block sums{{"NORM OF THE WHOLE GRADIENT", "value", "over ddp's"}, 1, {}};
