@@ -124,12 +124,17 @@ double Score::step_error(double q) const {
   return quantile(all, q);
 }
 
+std::optional<double> Scored::error_of(const ScoredPart& p) const {
+  if (p.measured_ns < least_part * measured_ns) return {};
+  return p.predicted_ns / p.measured_ns - 1;
+}
+
 std::optional<double> Score::part_error(const std::string& part, double q) const {
   std::vector<double> all;
   for (const Scored& s : cells)
     for (const ScoredPart& p : s.parts)
-      if (p.name == part && p.measured_ns >= least_part * s.measured_ns)
-        all.push_back(std::abs(p.predicted_ns / p.measured_ns - 1));
+      if (const auto error = s.error_of(p); error && p.name == part)
+        all.push_back(std::abs(*error));
   if (all.empty()) return {};
   return quantile(all, q);
 }

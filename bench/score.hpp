@@ -23,6 +23,8 @@ struct Scored {
   double measured_ns = 0, predicted_ns = 0;  // the step
   std::vector<ScoredPart> parts;
   double error() const { return predicted_ns / measured_ns - 1; }
+  // None where the part is less than `least_part` of the step: its error would say nothing.
+  std::optional<double> error_of(const ScoredPart&) const;
 };
 
 struct Score {
@@ -34,7 +36,7 @@ struct Score {
   std::size_t scored() const;
   // q of all |errors|: 0.5 is the median, 1 the worst; 0 where nothing is scored.
   double step_error(double q) const;
-  // The same of one part, in cells where it is at least `least_part` of the step; none: nowhere.
+  // The same of one part, in cells where it has an error; none: nowhere.
   std::optional<double> part_error(const std::string& part, double q) const;
 };
 inline constexpr double least_part = 0.05, least_difference = 0.01;

@@ -70,6 +70,21 @@ TEST(Score, errors_are_what_the_records_were_made_with) {
   EXPECT_NEAR(*all.part_error("forward", 0), 0.2, 1e-9);
 }
 
+TEST(Score, a_part_has_an_error_from_a_twentieth_of_the_step_on) {
+  Score one;
+  one.cells.push_back({"a", "", 100, 90, {{"forward", 50, 40}, {"update", 4, 9}, {"clip", 5, 4}}});
+  const Cluster c = measured_machine();
+  const json cell = to_json(one, c).at("cells").at(0);
+  EXPECT_NEAR(cell.at("error").get<double>(), -0.1, 1e-12);
+  EXPECT_NEAR(cell.at("parts").at("forward").at("error").get<double>(), -0.2, 1e-12);
+  EXPECT_TRUE(cell.at("parts").at("update").at("error").is_null());
+  EXPECT_NEAR(cell.at("parts").at("clip").at("error").get<double>(), -0.2, 1e-12);
+  const std::string text = score_text(one, c);
+  EXPECT_NE(text.find("-20.0"), std::string::npos) << text;
+  EXPECT_NE(text.find("·"), std::string::npos) << text;
+  EXPECT_EQ(text.find("+125"), std::string::npos) << text;
+}
+
 TEST(Score, a_pair_counts_where_its_steps_surely_differ) {
   const Cluster c = measured_machine();
   const double ddp = static_cast<double>(time_of(c, "ddp").step.step_ns),

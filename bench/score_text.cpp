@@ -22,12 +22,6 @@ std::string counted(std::size_t count, const char* what) {
 
 std::string signed_percent(double share) { return fmt::format("{:+.1f}", share * 100); }
 
-// Of a part that is a visible one of the step; else what it has of the step is said by a dot.
-std::string error_of(const Scored& s, const ScoredPart& p) {
-  if (p.measured_ns < least_part * s.measured_ns) return "·";
-  return signed_percent(p.predicted_ns / p.measured_ns - 1);
-}
-
 std::string table(const Score& score) {
   Grid grid(1);
   grid.row({"", "measured", "predicted", "error", "forward", "backward", "update", "exposed"});
@@ -36,7 +30,10 @@ std::string table(const Score& score) {
     if (!s.why_not.empty()) continue;
     std::vector<std::string> row = {"  ", readable(s.measured_ns * 1e-6, 2),
                                     readable(s.predicted_ns * 1e-6, 2), signed_percent(s.error())};
-    for (const ScoredPart& p : s.parts) row.push_back(error_of(s, p));
+    for (const ScoredPart& p : s.parts) {
+      const auto error = s.error_of(p);
+      row.push_back(error ? signed_percent(*error) : "·");
+    }
     grid.row({s.id});
     grid.row(std::move(row));
   }
@@ -98,8 +95,13 @@ json to_json(const Score& score, const Cluster& c) {
       cell["why_not"] = s.why_not;
     } else {
       cell["measured_ns"] = s.measured_ns, cell["predicted_ns"] = s.predicted_ns;
-      for (const ScoredPart& p : s.parts)
-        cell["parts"][p.name] = {{"measured_ns", p.measured_ns}, {"predicted_ns", p.predicted_ns}};
+      cell["error"] = s.error();
+      for (const ScoredPart& p : s.parts) {
+        const auto error = s.error_of(p);
+        cell["parts"][p.name] = {{"measured_ns", p.measured_ns},
+                                 {"predicted_ns", p.predicted_ns},
+                                 {"error", error ? json(*error) : json()}};
+      }
     }
     cells.push_back(std::move(cell));
   }

@@ -3,15 +3,11 @@
 'use strict';
 
 const scoredParts = ['forward', 'backward', 'update', 'exposed'];
-const leastPart = 0.05;  // of the step: the error of less would say nothing
 const signedPercent = (share) =>
     `${share > 0 ? '+' : share < 0 ? '−' : ''}${(Math.abs(share) * 100).toFixed(1)}`;
 
-const stepError = (cell) => cell.predicted_ns / cell.measured_ns - 1;
-function partError(cell, name) {
-  const {measured_ns: measured, predicted_ns: predicted} = cell.parts[name];
-  return measured < leastPart * cell.measured_ns ? '·' : signedPercent(predicted / measured - 1);
-}
+// None is told where the part is too small for its error to say anything.
+const partError = ({error}) => error === null ? '·' : signedPercent(error);
 
 function scoreTable(score) {
   const scored = score.cells.filter((c) => !c.why_not);
@@ -22,7 +18,7 @@ function scoreTable(score) {
   ];
   return textTable(columns, scored.map((c) => [
     c.id, digits(c.measured_ns / unit.scale), digits(c.predicted_ns / unit.scale),
-    signedPercent(stepError(c)), ...scoredParts.map((p) => partError(c, p))
+    signedPercent(c.error), ...scoredParts.map((p) => partError(c.parts[p]))
   ]));
 }
 
