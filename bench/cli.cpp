@@ -25,6 +25,7 @@
 #include "bench/launcher.hpp"
 #include "bench/list.hpp"
 #include "bench/machine.hpp"
+#include "bench/machine_gpus.hpp"
 #include "bench/predict_command.hpp"
 #include "bench/report_command.hpp"
 #include "bench/run_cli.hpp"
@@ -244,6 +245,7 @@ int on_first_rank(int argc, char** argv) {
 int command_line(int argc, char** argv) {
   // A file that grows over the process's limit is an error of write(), with a sentence, and no end.
   ::signal(SIGXFSZ, SIG_IGN);
+  prepare_for_gpus();
   const std::vector<std::string> typed(argv + std::min(argc, 1), argv + argc);
   const std::string command = typed.empty() ? "" : typed[0];
   return said([&] {

@@ -141,17 +141,7 @@ json trained(const Cell& cell, mpi::Group& group, bool own_process) {
   return sections;
 }
 
-namespace {
-
-// Each stream of a GPU has a hardware connection, up to so many, of which the driver makes 8; more
-// streams share them, and wait for each other where nothing orders them: several ranks on one GPU
-// are two streams each. The driver reads this once, before the first call of CUDA.
-void let_streams_run_apart() { ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); }
-
-}  // namespace
-
 int execute_cell(const std::string& file) {
-  let_streams_run_apart();
   if (mpi::launched())
     return rank_process([&](const RankJob& job) { return trained_as_rank(file, job); });
   const Cell cell = cell_from_json(cell_text(command, file));

@@ -44,8 +44,10 @@ std::string in_our_words(const Cell& cell, std::string failure) {
 }
 
 Launch launch_of(const Cell& c) {
-  return {c.launcher, c.ranks, c.threads_per_rank + (c.overlap && c.ranks > 1 ? 1 : 0),
-          c.interface};
+  // Beside the thread that feeds a GPU there are those of NCCL and the driver, and which cores are
+  // near to it the system knows.
+  return {c.launcher, c.ranks, c.threads_per_rank + (c.overlap && c.ranks > 1 ? 1 : 0), c.interface,
+          c.device != "cuda"};
 }
 
 std::vector<Launch> launches_of(const std::vector<Cell>& cells) {

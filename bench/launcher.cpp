@@ -101,10 +101,10 @@ std::vector<std::string> launcher_words(const Launch& l) {
   if (built_in(l.launcher)) {
     std::vector<std::string> all = {"mpirun", "-n", number, "--oversubscribe"};
     // Each rank has cores of its own: as many as it has threads, else one for all of them.
-    if (l.threads > 1 && l.ranks * l.threads <= usable_cores())
+    if (l.bound && l.threads > 1 && l.ranks * l.threads <= usable_cores())
       all.insert(all.end(), {"--map-by", fmt::format("slot:PE={}", l.threads)});
-    const bool bound =
-        l.ranks * l.threads <= usable_cores() || (l.ranks <= usable_cores() && l.threads <= 2);
+    const bool bound = l.bound && (l.ranks * l.threads <= usable_cores() ||
+                                   (l.ranks <= usable_cores() && l.threads <= 2));
     all.insert(all.end(), {"--bind-to", bound ? "core:overload-allowed" : "none"});
     return all;
   }

@@ -30,6 +30,7 @@ struct Launch {
   std::int64_t ranks = 1;
   std::int64_t threads = 1;  // a rank computes and communicates with
   std::string interface {};  // that every host must have; empty: none
+  bool bound = true;         // to cores, where they suffice; else the system places each thread
 };
 
 // For what the library keeps on disk and in shared memory of this host; empty: there are none. The

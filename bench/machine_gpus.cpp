@@ -3,13 +3,24 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "bench/self_checks.hpp"
+#include "impl/comm/nccl.hpp"
 #include "kernels/cuda/device.hpp"
 #include "profilers/nvml.hpp"
 
 namespace shardmark {
 
 using nlohmann::json;
+
+// Each stream of a GPU has a hardware connection, up to so many, of which the driver makes 8; more
+// streams share them, and wait for each other where nothing orders them: several ranks on one GPU
+// are two streams each.
+void prepare_for_gpus() {
+  ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+  nccl::prepare();
+}
 
 void add_gpus(json& m) {
   if (const std::string why = cuda::why_none(); !why.empty()) {

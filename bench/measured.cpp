@@ -188,7 +188,10 @@ void set_sums(json& out, const Training& t, const std::string& wire) {
       break;
     case Collectives::nccl:
       out["accumulates_in"] = "as NCCL does it" + rounded("at each addition");
-      out["mean_applied"] = "by NCCL (ncclAvg)";
+      out["mean_applied"] =
+          t.options.precision.wire == DType::bf16 && (t.ranks & (t.ranks - 1)) != 0
+              ? "to NCCL's sum, behind its rounding"
+              : "by NCCL (ncclAvg)";
       break;
   }
   // A sum of fp16 could overflow where the mean does not: impl/comm/host.hpp.

@@ -55,7 +55,8 @@ void ended(SharedRun& shared, int ranks) {
 
 std::unique_ptr<Communicator> communicator_of_threads(Device& d, ThreadWorld& w,
                                                       const Training& t) {
-  if (t.options.collectives == Collectives::nccl) return nccl::communicator(d, w, t.comm_timeout_s);
+  if (t.options.collectives == Collectives::nccl)
+    return nccl::communicator(d, w, nccl::RanksAre::threads, t.comm_timeout_s);
   if (t.device == DeviceKind::cuda) return std::make_unique<GpuThreadCommunicator>(d, w);
   return thread_communicator(d, w, t.options.collectives, t.options.all_reduce, t.link);
 }
@@ -218,7 +219,7 @@ TrainingReport train(const Training& t, mpi::Group& group) {
       job, group, place,
       [&](Device& d) {
         if (t.options.collectives == Collectives::nccl)
-          return nccl::communicator(d, group, t.comm_timeout_s);
+          return nccl::communicator(d, group, nccl::RanksAre::processes, t.comm_timeout_s);
         return group.communicator(d, t.options.collectives, t.link, t.comm_timeout_s, spin > 0);
       },
       spin, recorders, mine);

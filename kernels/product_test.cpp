@@ -44,7 +44,10 @@ void check_product(const Shape& s, int how, int threads, Values (*values)(std::s
   if (how & bias) o.bias = gv.view();
   if (how & residual) o.residual = gr.view();
   run_with_scratch(o, threads);
-  expect_near(gc, want, 1e-5, "c");
+  // Tensor cores cut off what does not fit beside the largest of some products (Fasi et al. 2021):
+  // of 3000 that grow it is some 4e-5.
+  const bool cuts_off = on_gpu() && sizeof(T) == 2 && s.k > 1000;
+  expect_near(gc, want, cuts_off ? 5e-5 : 1e-5, "c");
   if (on_gpu()) return;
   // The product of builds without oneDNN, and of types that it does not compute.
   Guarded<T> own(c);

@@ -1,6 +1,7 @@
 #include "activity.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "stretches.hpp"
@@ -35,6 +36,7 @@ class Sorter {
   }
 
   Attributed sorted() {
+    count_of_no_span();
     for (const int lane : {0, 1}) place(lane);
     return std::move(out_);
   }
@@ -58,12 +60,26 @@ class Sorter {
     const bool known = span != span_of_.end();
     std::vector<Stretch>* busy = known ? busy_of(span->second) : nullptr;
     if (!busy) {
-      if (!known || span->second.rank == rank_) add(out_.unattributed, ns);
+      if (!known || span->second.rank == rank_) of_no_span_.push_back({a.begin_ns, a.end_ns});
       return false;
     }
     busy->push_back({a.begin_ns, a.end_ns});
     add(out_.activities, ns);
     return true;
+  }
+
+  // From the first on that a step enqueued: before it, NCCL and other libraries set up what is
+  // theirs.
+  void count_of_no_span() {
+    std::int64_t begin = std::numeric_limits<std::int64_t>::max();
+    for (const int lane : {0, 1}) {
+      for (std::size_t i = 0; i < busy_[lane].size(); ++i) {
+        if (out_.timeline.lane(lane)[i].step < 0) continue;
+        for (const Stretch& s : busy_[lane][i]) begin = std::min(begin, s.begin_ns);
+      }
+    }
+    for (const Stretch& s : of_no_span_)
+      if (s.end_ns > begin) add(out_.unattributed, s.end_ns - s.begin_ns);
   }
 
   // From the last span to the first, so that an empty one knows what follows.
@@ -88,6 +104,7 @@ class Sorter {
   int rank_;
   Attributed out_;
   SpanOfCall span_of_;
+  std::vector<Stretch> of_no_span_;
   std::array<std::vector<std::vector<Stretch>>, 2> busy_;  // by lane and place in it
 };
 

@@ -72,7 +72,7 @@ struct Attributed {
   Sum calls;                     // calls of the CUDA runtime inside of these spans, on the host
   std::uint64_t idle_spans = 0;  // that did nothing on the GPU
   // Of the whole process:
-  Sum unattributed;           // kernels, copies and sets that no span enqueued
+  Sum unattributed;           // kernels, copies and sets, from step 0 on, that no span enqueued
   std::uint64_t untimed = 0;  // those that have no times
   std::uint64_t dropped = 0, unreadable = 0;
 };

@@ -90,6 +90,7 @@ TEST(Attribution, WhatNoSpanEnqueuedIsReportedAndInNoPhase) {
   Recorded r;
   r.span(0, Phase::forward);
   r.kernel(0, 10, 20);
+  r.all.kernels.push_back({3, 9, 999, 0, "set_up"});  // before all steps, and nobody's
   r.all.kernels.push_back({12, 17, 1000, 0, "warm_up"});
   r.all.sets.push_back({30, 33, 1001, 0, 4});
   r.all.externals.push_back({SpanNumber{0, 0, 2}.packed(), 1002});  // there is no such span

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
@@ -101,7 +102,7 @@ class Library final : public CuptiStandin {
       give(&buffer, &bytes, &most);
       if (!buffer) {
         ++dropped;
-        pending.erase(pending.begin());
+        pending.pop_front();
         continue;
       }
       ++buffers_out;
@@ -109,7 +110,7 @@ class Library final : public CuptiStandin {
              used + pending.front().size() <= bytes) {
         std::memcpy(buffer + used, pending.front().data(), pending.front().size());
         used += pending.front().size(), ++records;
-        pending.erase(pending.begin());
+        pending.pop_front();
       }
       if (script.spoils) std::memset(buffer, 0, sizeof(CUpti_ActivityKind));
       --buffers_out;
@@ -162,7 +163,7 @@ class Library final : public CuptiStandin {
   }
 
   std::uint32_t calls = 0, buffers_out = 0;
-  std::vector<std::vector<std::uint8_t>> pending;
+  std::deque<std::vector<std::uint8_t>> pending;
 };
 
 // A library has no other place for what it knows.

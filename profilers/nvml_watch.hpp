@@ -25,7 +25,7 @@ class NvmlWatch {
  public:
   // The first sample is taken at once. pci_bus_id: as Nvml::state() takes it; nvml outlives this.
   NvmlWatch(const Nvml&, std::string pci_bus_id,
-            std::chrono::milliseconds every = std::chrono::milliseconds(20));
+            std::chrono::milliseconds every = std::chrono::milliseconds(100));
   ~NvmlWatch() { stop(); }
   NvmlWatch(const NvmlWatch&) = delete;
   NvmlWatch& operator=(const NvmlWatch&) = delete;

@@ -3,15 +3,15 @@
 #include <fmt/format.h>
 
 #include <condition_variable>
-#include <cstring>
+#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <stop_token>
 #include <thread>
-#include <utility>
 
+#include "impl/comm/nccl_connection.hpp"
 #include "impl/comm/nccl_types.hpp"
 #include "kernels/cuda/queue.hpp"
 
@@ -20,47 +20,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
-
-std::string says(ncclResult_t r) { return fmt::format("NCCL: {}", ncclGetErrorString(r)); }
-
-ncclUniqueId shared_id(World& world) {
-  ncclUniqueId id{};
-  std::string mine;
-  if (world.rank() == 0) {
-    if (const ncclResult_t r = ncclGetUniqueId(&id); r != ncclSuccess) throw Error(says(r));
-    mine.assign(id.internal, sizeof id.internal);
-  }
-  const std::string first = world.gather(mine)[0];
-  std::memcpy(id.internal, first.data(), sizeof id.internal);
-  return id;
-}
-
-// A communicator that was made, until abort(), and at the latest until its end. Calls block: NCCL
-// launches on the caller's thread, which is where a profiler looks for the span that it is of; a
-// call that does not block would start a thread of its own. Making one waits for all ranks, which
-// have just met to hear the id: where one dies in between, the cell's --timeout ends the others.
-class Connection {
- public:
-  explicit Connection(World& w) {
-    const ncclUniqueId id = shared_id(w);
-    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    config.blocking = 1;
-    const ncclResult_t r = ncclCommInitRankConfig(&comm_, w.size(), id, w.rank(), &config);
-    if (r != ncclSuccess) throw Error(says(r));
-  }
-  ~Connection() { abort(); }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-  ncclComm_t get() const { return comm_; }
-  // get() stays as it is: a call may be under way.
-  void abort() {
-    if (!std::exchange(aborted_, true)) ncclCommAbort(comm_);
-  }
-
- private:
-  ncclComm_t comm_ = nullptr;
-  bool aborted_ = false;
-};
 
 // A verb that the GPU has not ended yet.
 struct Pending {
@@ -89,9 +48,10 @@ class Scratch {
 // end, and gives the peers up: then what still waits for them ends, on the GPU and in calls.
 class NcclCommunicator final : public Communicator {
  public:
-  NcclCommunicator(Device& d, World& w, double timeout_s)
+  NcclCommunicator(Device& d, World& w, RanksAre ranks_are, double timeout_s)
       : Communicator(d, w.size(), w.rank(), Collectives::nccl),
         world_(w),
+        ranks_are_(ranks_are),
         timeout_s_(timeout_s),
         stream_(cuda::gpu_queue(d.comm()).stream()),
         comm_(w) {
@@ -107,16 +67,20 @@ class NcclCommunicator final : public Communicator {
  private:
   void do_all_reduce(View inout, Reduce::Op op, int label) override {
     void* at = pointer(inout);
+    const Mean mean = mean_of(op, inout.dtype(), ranks());
     call(Verb::all_reduce, label, {inout, inout, {}, 0, {}}, [=, this] {
-      return ncclAllReduce(at, at, inout.size(), type_of(inout.dtype()), op_of(op), comm_.get(),
+      return ncclAllReduce(at, at, inout.size(), type_of(inout.dtype()), mean.op, comm_.get(),
                            stream_);
     });
+    divide(inout, mean);
   }
   void do_reduce_scatter(View whole, View mine, Reduce::Op op, int label) override {
+    const Mean mean = mean_of(op, mine.dtype(), ranks());
     call(Verb::reduce_scatter, label, {whole, mine, whole, 0, {}}, [=, this] {
       return ncclReduceScatter(pointer(whole), pointer(mine), mine.size(), type_of(mine.dtype()),
-                               op_of(op), comm_.get(), stream_);
+                               mean.op, comm_.get(), stream_);
     });
+    divide(mine, mean);
   }
   void do_all_gather(ConstView mine, View whole, int label) override {
     call(Verb::all_gather, label, {mine, whole, {}, 0, {}}, [=, this] {
@@ -125,9 +89,17 @@ class NcclCommunicator final : public Communicator {
     });
   }
 
-  // Since 2.22 NCCL connects ranks, and takes most of its memory, at their first collectives: one
-  // of each, that nobody counts, so that neither is part of a step. In spans, as all that a GPU
-  // does.
+  void divide(View sum, const Mean& mean) {
+    if (mean.factor == 1 || !sum) return;
+    SumRanks scale;
+    scale.from[0] = scale.to = sum;
+    scale.factor = mean.factor;
+    device().comm().run(scale);
+  }
+
+  // The first of each, that nobody counts: where NCCL connects ranks only then (prepare()), and
+  // where the driver first loads its kernels, neither is part of a step. In spans, as all that a
+  // GPU does.
   void connect() {
     const auto n = static_cast<std::size_t>(ranks()), me = static_cast<std::size_t>(rank());
     const std::uint64_t counted = world_.activity().calls;
@@ -147,7 +119,7 @@ class NcclCommunicator final : public Communicator {
     one(Phase::gather, Verb::all_gather, [&] { do_all_gather(mine, whole, no_label); });
     cuda::check(cudaStreamSynchronize(stream_), "the first collectives");
     check_failure();
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard turn(looking_);
     pass();
     world_.activity().calls = counted;
   }
@@ -158,6 +130,8 @@ class NcclCommunicator final : public Communicator {
     cuda::Moment begin(false), end(false);
     begin.record(stream_);
     push({std::move(begin), {}, verb, label, world_.activity().step});
+    const bool settling = is_settling();
+    if (settling) world_.gather("");
     ncclResult_t said = ncclSuccess;
     t.body = [&] { said = nccl(); };
     {
@@ -168,8 +142,22 @@ class NcclCommunicator final : public Communicator {
     check_failure();  // it may have been what ended the call
     if (said != ncclSuccess) throw Error(fmt::format("{}: {}", name(verb), says(said)));
     end.record(stream_);
-    const std::lock_guard lock(mutex_);
-    pending_.back().end = std::move(end);
+    {
+      const std::lock_guard lock(mutex_);
+      pending_.back().end = std::move(end);
+    }
+    if (!settling) return;
+    cuda::check(cudaStreamSynchronize(stream_), name(verb).data());
+    check_failure();
+  }
+
+  // What a rank does for the first time, such as asking the driver for memory or having it load a
+  // kernel, may wait for all that runs on the GPUs of its process, and so for a verb that waits for
+  // this very rank. So in the steps that do such things, which are no measured ones, ranks that are
+  // threads meet before each verb, and go on behind it.
+  bool is_settling() {
+    constexpr int settled_from = 2;
+    return ranks_are_ == RanksAre::threads && ranks() > 1 && world_.activity().step < settled_from;
   }
 
   void check_failure() {
@@ -183,13 +171,25 @@ class NcclCommunicator final : public Communicator {
     if (pending_.size() == 1) enter_oldest();
   }
 
-  // These two under the lock: the activity names the oldest verb that the GPU has not ended.
+  // Under the lock: the activity names the oldest verb that the GPU has not ended.
   void enter_oldest() {
     const Pending& oldest = pending_.front();
     world_.activity().enter(oldest.verb, oldest.label, oldest.step);
   }
+  // It stays where it is until pass() takes it away.
+  Pending* oldest(bool that_has_ended) {
+    const std::lock_guard lock(mutex_);
+    if (pending_.empty() || (that_has_ended && !pending_.front().end)) return nullptr;
+    return &pending_.front();
+  }
+  // Its turn taken. The driver is asked without the lock: it may take its time, and who
+  // has failed must be heard meanwhile.
   void pass() {
-    while (!pending_.empty() && pending_.front().end && pending_.front().end->reached()) {
+    while (Pending* const ended = oldest(true)) {
+      if (!ended->end->reached()) return;
+      std::optional<Pending> gone;
+      const std::lock_guard lock(mutex_);
+      gone = std::move(pending_.front());
       pending_.pop_front();
       pending_.empty() ? world_.activity().leave() : enter_oldest();
     }
@@ -204,7 +204,7 @@ class NcclCommunicator final : public Communicator {
         lock.unlock();
         look();
       }
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard turn(looking_);
       pass();  // the queues have ended: whoever asks next finds this rank in none
     } catch (const PeerFailed& e) {
       give_up(e.what());
@@ -223,17 +223,17 @@ class NcclCommunicator final : public Communicator {
     ncclResult_t r = ncclSuccess;
     ncclCommGetAsyncError(comm_.get(), &r);
     if (r != ncclSuccess && r != ncclInProgress) throw Error(says(r));
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard turn(looking_);
     pass();
-    if (pending_.empty()) return;
-    Pending& oldest = pending_.front();
+    Pending* const first = oldest(false);
+    if (!first) return;
     const Clock::time_point now = Clock::now();
-    if (!oldest.since && oldest.begin.reached()) oldest.since = now;
-    if (!oldest.since || std::chrono::duration<double>(now - *oldest.since).count() < timeout_s_)
+    if (!first->since && first->begin.reached()) first->since = now;
+    if (!first->since || std::chrono::duration<double>(now - *first->since).count() < timeout_s_)
       return;
     throw Error(fmt::format(
-        "waited more than {} s for its peers in {}{} ({})", timeout_s_, name(oldest.verb),
-        oldest.label == no_label ? "" : fmt::format(" of segment {}", oldest.label),
+        "waited more than {} s for its peers in {}{} ({})", timeout_s_, name(first->verb),
+        first->label == no_label ? "" : fmt::format(" of segment {}", first->label),
         world_.last_words()));
   }
 
@@ -250,12 +250,14 @@ class NcclCommunicator final : public Communicator {
   }
 
   World& world_;
+  RanksAre ranks_are_;
   double timeout_s_;
   cudaStream_t stream_;
   int gpu_ = 0;
   Connection comm_;
 
   std::timed_mutex calls_;  // held during each call, which may last
+  std::mutex looking_;      // whose turn it is to ask what has ended; taken before the next one
   std::mutex mutex_;        // of what follows
   std::condition_variable_any changed_;
   std::string failure_;
@@ -273,8 +275,17 @@ std::string library() {
   return fmt::format("NCCL {}.{}.{}", v / 10000, v / 100 % 100, v % 100);
 }
 
-std::unique_ptr<Communicator> communicator(Device& d, World& w, double timeout_s) {
-  return std::make_unique<NcclCommunicator>(d, w, timeout_s);
+// Since 2.22 ranks are connected, and most of NCCL's memory is taken, when a collective first needs
+// it, which may be in the midst of a step; 0: when the communicator is made. And what NCCL_DEBUG
+// asks for would be written to where a cell's answer goes.
+void prepare() {
+  ::setenv("NCCL_RUNTIME_CONNECT", "0", 0);
+  ::setenv("NCCL_DEBUG_FILE", "/dev/stderr", 0);
+}
+
+std::unique_ptr<Communicator> communicator(Device& d, World& w, RanksAre ranks_are,
+                                           double timeout_s) {
+  return std::make_unique<NcclCommunicator>(d, w, ranks_are, timeout_s);
 }
 
 }  // namespace shardmark::nccl

@@ -13,8 +13,14 @@ namespace shardmark::nccl {
 bool built();
 std::string library();  // "NCCL 2.28.9"; where there is none, what would bring it
 
+// NCCL's own settings, where the user has made none: to be called before anything of this process
+// has threads.
+void prepare();
+
+enum class RanksAre { threads, processes };
+
 // Collective over the world; on the thread that made the device. What goes wrong later, and a verb
 // that does not end within timeout_s, is said to the world, and all that still waits is aborted.
-std::unique_ptr<Communicator> communicator(Device&, World&, double timeout_s);
+std::unique_ptr<Communicator> communicator(Device&, World&, RanksAre, double timeout_s);
 
 }  // namespace shardmark::nccl

@@ -10,6 +10,9 @@ constexpr const char* sentence =
 
 bool built() { return false; }
 std::string library() { return sentence; }
-std::unique_ptr<Communicator> communicator(Device&, World&, double) { throw InputError(sentence); }
+void prepare() {}
+std::unique_ptr<Communicator> communicator(Device&, World&, RanksAre, double) {
+  throw InputError(sentence);
+}
 
 }  // namespace shardmark::nccl

@@ -1,4 +1,4 @@
-// When does a rank give its peers up in NCCL, and what does it say? On a stand-in with two GPUs,
+// When does a rank give its peers up in NCCL, and what does it say? On a stand-in with three GPUs,
 // where a call waits in the driver as long as another verb is under way (queue=1).
 #include "impl/comm/nccl.hpp"
 
@@ -34,11 +34,13 @@ class Nccl : public ::testing::Test {
  protected:
   // What rank 1 and rank 0 do; what each of them threw, or nothing.
   std::vector<std::string> run(double timeout_s, const std::function<void(Rank)>& body,
-                               const std::function<void(const Interval&)>& on_span = {}) {
-    ThreadHub hub(2, timeout_s, 0);
-    std::vector<std::string> threw(2);
+                               const std::function<void(const Interval&)>& on_span = {},
+                               int ranks = 2,
+                               nccl::RanksAre ranks_are = nccl::RanksAre::processes) {
+    ThreadHub hub(ranks, timeout_s, 0);
+    std::vector<std::string> threw(static_cast<std::size_t>(ranks));
     std::vector<std::jthread> threads;
-    for (int r : {0, 1})
+    for (int r = 0; r < ranks; ++r)
       threads.emplace_back([&, r] {
         cuda::Options o;
         o.gpu = r;
@@ -46,7 +48,7 @@ class Nccl : public ::testing::Test {
         const auto device = cuda::make_device(std::move(o));
         ThreadWorld world(hub, r);
         try {
-          const auto comm = nccl::communicator(*device, world, timeout_s);
+          const auto comm = nccl::communicator(*device, world, ranks_are, timeout_s);
           try {
             body({world, *device, *comm});
           } catch (const std::exception& e) {
@@ -112,6 +114,47 @@ TEST_F(Nccl, AVerbThatDoesNotEndIsNamed) {
             "a collective outside of the steps: waited more than 0.5 s for its peers in all_reduce "
             "of segment 3 (rank 0: 1 collectives, in all_reduce of segment 3; rank 1: 0 "
             "collectives, in none)");
+}
+
+// Run once more with memory_waits=1: asking for memory waits for what runs on all GPUs. Rank 1 asks
+// while rank 0 would already wait for it in a verb. Threads meet first.
+TEST_F(Nccl, ThreadsAskForMemoryInTheFirstStepsAndNobodyHangs) {
+  const auto threw = run(
+      5,
+      [](Rank rank) {
+        std::vector<Buffer> asked;
+        for (int step = 0; step < 2; ++step) {
+          rank.device.begin_step(step);
+          rank.world.activity().step = step;
+          for (int i = 0; i < 4; ++i) {
+            if (rank.comm.rank() == 1) std::this_thread::sleep_for(20ms);
+            asked.push_back(rank.zeros());
+            (void)rank.all_reduce(asked.back().view());
+          }
+        }
+        rank.device.drain();
+      },
+      {}, 2, nccl::RanksAre::threads);
+  EXPECT_EQ(threw, std::vector<std::string>(2));
+}
+
+// A third in bf16 is 0.2 % too large: the mean of 100, 100 and 100.5 would be 100.36, and rounded
+// 100.5.
+TEST_F(Nccl, AMeanOfThreeIsRoundedOnceAtTheEnd) {
+  const auto threw = run(
+      5,
+      [](Rank rank) {
+        Buffer b = rank.device.memory().alloc(8, DType::bf16, Tag::gradient, rank.device.comm());
+        Span span = rank.device.comm().begin(Phase::update, no_label, Event::none());
+        rank.device.comm().run(
+            Fill{b.view(), {Init::Kind::constant, rank.comm.rank() == 2 ? 100.5f : 100}});
+        (void)span.end();
+        (void)rank.comm.all_reduce(b.view(), {Reduce::Op::mean, DType::bf16}, 3, Event::none());
+        rank.device.drain();
+        EXPECT_EQ(rank.device.fetch_f32(b.view()), std::vector<float>(8, 100));
+      },
+      {}, 3);
+  EXPECT_EQ(threw, std::vector<std::string>(3));
 }
 
 }  // namespace

@@ -24,8 +24,19 @@ inline ncclDataType_t type_of(DType t) {
   throw Error("an element type that NCCL does not know");
 }
 
+struct Mean {
+  ncclRedOp_t op;
+  double factor = 1;  // that is ours to multiply the result with
+};
 // A mean of f16 divides first: NCCL multiplies by 1/N before it adds (its documentation of ncclAvg
-// leaves the order open), so that sums do not overflow where means do not.
-inline ncclRedOp_t op_of(Reduce::Op op) { return op == Reduce::Op::mean ? ncclAvg : ncclSum; }
+// leaves the order open), so that sums do not overflow where means do not. It rounds 1/N to the
+// type (src/enqueue.cc, hostToDevRedOp): in bf16 a third would be 0.2 % too large, so that the sum,
+// which has the range of f32, is divided here, in f32.
+inline Mean mean_of(Reduce::Op op, DType type, int ranks) {
+  if (op != Reduce::Op::mean) return {ncclSum};
+  const bool exact = (ranks & (ranks - 1)) == 0;
+  if (type == DType::bf16 && !exact) return {ncclSum, 1.0 / ranks};
+  return {ncclAvg};
+}
 
 }  // namespace shardmark::nccl

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "impl/comm/nccl.hpp"
 #include "impl/strategies/strategy.hpp"
 #include "impl/train.hpp"
 #include "kernels/cuda/device.hpp"
@@ -31,7 +32,7 @@ inline std::vector<int> all_ranks() {
 // GPUs may be few: NCCL gives each rank one of its own.
 inline bool has_devices_for(const Training& t) {
   return t.device == DeviceKind::cpu || t.options.collectives != Collectives::nccl ||
-         static_cast<std::size_t>(t.ranks) <= cuda::gpus().size();
+         (nccl::built() && static_cast<std::size_t>(t.ranks) <= cuda::gpus().size());
 }
 
 inline constexpr bool on_gpu = test_device == DeviceKind::cuda;

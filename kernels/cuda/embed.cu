@@ -44,10 +44,8 @@ __global__ void __launch_bounds__(256) count_up(std::uint32_t* to, std::uint32_t
 // Row numbers by their token, and in their own order within it.
 class Order {
  public:
-  explicit Order(std::size_t rows) : rows_(rows) {
-    check(sort(nullptr, sort_bytes_, nullptr, nullptr, nullptr), "asking what a sort needs");
-  }
-  std::size_t scratch_bytes() const { return 3 * array_bytes() + sort_bytes_; }
+  explicit Order(std::size_t rows) : rows_(rows) {}
+  std::size_t scratch_bytes() const { return 3 * array_bytes() + sort_bytes(); }
 
   const std::uint32_t* enqueue(const std::int32_t* tokens, View scratch, cudaStream_t on) {
     const auto part = [&](std::size_t i) {
@@ -56,13 +54,21 @@ class Order {
     std::uint32_t *const order = part(0), *const own = part(1);
     launch(count_up, static_cast<unsigned>((rows_ + 255) / 256), 256, 0, on, own,
            static_cast<std::uint32_t>(rows_));
-    check(sort(part(3), sort_bytes_, tokens, own, order, reinterpret_cast<std::int32_t*>(part(2)),
-               on),
+    std::size_t needed = 0, given = sort_bytes();
+    check(sort(nullptr, needed, nullptr, nullptr, nullptr), "asking what a sort needs");
+    require(needed <= given, "CUB needs " + std::to_string(needed) + " bytes to sort " +
+                                 std::to_string(rows_) + " tokens, and is given " +
+                                 std::to_string(given));
+    check(sort(part(3), given, tokens, own, order, reinterpret_cast<std::int32_t*>(part(2)), on),
           "sorting tokens");
     return order;
   }
 
  private:
+  // More than CUB needs: keys and values once more, and of each of its tiles, which have over 1024
+  // of them, 256 counts of 4 bytes. CUB itself would be asked with a GPU in use, which the process
+  // that plans has not.
+  std::size_t sort_bytes() const { return 4 * array_bytes() + (std::size_t{1} << 20); }
   std::size_t array_bytes() const { return (rows_ * sizeof(std::uint32_t) + 255) / 256 * 256; }
   // Stable: CUB's documentation says so of all its radix sorts.
   cudaError_t sort(void* memory, std::size_t& bytes, const std::int32_t* tokens,
@@ -71,7 +77,7 @@ class Order {
     return cub::DeviceRadixSort::SortPairs(memory, bytes, tokens, sorted, own, order,
                                            static_cast<int>(rows_), 0, 32, on);
   }
-  std::size_t rows_, sort_bytes_ = 0;
+  std::size_t rows_;
 };
 
 // Which rows meet? Those of one token stand together in `order`; a group begins at its first.

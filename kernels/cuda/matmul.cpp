@@ -127,6 +127,8 @@ const Blas::Plan& Blas::plan(const Matmul& o, bool tf32) {
 std::unique_ptr<const Blas::Plan> Blas::made(const Matmul& o, bool tf32) const {
   auto plan = std::make_unique<Plan>();
   Plan& p = *plan;
+  // An algorithm may read a bias 16 bytes at a time, and there is no way to say that it must not.
+  if (o.bias && alignment(o.bias) < 16) return plan;
   const DType type = o.a.dtype();
   const bool rounds = type == DType::f32 && tf32;
   check(cublasLtMatmulDescCreate(p.product.to_create(),
@@ -173,10 +175,14 @@ bool Blas::multiply(const Matmul& o, const Launch& on) {
   const float alpha = 1, beta = o.adds || o.residual ? 1 : 0;
   const std::uintptr_t scratch =
       (o.scratch.address() + workspace_line - 1) / workspace_line * workspace_line;
-  check(cublasLtMatmul(handle_, p.product, &alpha, at(o.b), p.b, at(o.a), p.a, &beta, at(added(o)),
-                       p.c, at(o.c), p.c, &p.found.algo, reinterpret_cast<void*>(scratch),
-                       p.found.workspaceSize, on.stream),
-        "a product");
+  const cublasStatus_t s = cublasLtMatmul(
+      handle_, p.product, &alpha, at(o.b), p.b, at(o.a), p.a, &beta, at(added(o)), p.c, at(o.c),
+      p.c, &p.found.algo, reinterpret_cast<void*>(scratch), p.found.workspaceSize, on.stream);
+  if (s == CUBLAS_STATUS_NOT_SUPPORTED) {  // of what the heuristic has found
+    ++declined_;
+    return false;
+  }
+  check(s, "a product");
   return true;
 }
 

@@ -30,15 +30,20 @@ void GpuQueue::run(Op op) {
 }
 
 // The host's memory is pageable, and its owner may want it back: a copy in pinned memory goes.
+// Steps take turns with two sets of it, whether or not the GPU is so quick that one would do: all
+// is asked for in the first two steps, and the driver is not bothered later.
 ConstView GpuQueue::staged(ConstView from) {
+  const int step = context_.step;
   const auto fits = [&](const Staged& s) {
-    return s.until <= passed_ && s.memory.bytes() >= from.bytes();
+    return s.until <= passed_ && s.memory.bytes() >= from.bytes() &&
+           (step < 0 || s.step < step - 1);
   };
   auto it = std::ranges::find_if(staging_, fits);
   if (it == staging_.end()) {
-    staging_.push_back({Pinned(from.bytes()), 0});
+    staging_.push_back({Pinned(from.bytes()), step, 0});
     it = std::prev(staging_.end());
   }
+  it->step = step;
   it->until = begun_;
   std::memcpy(it->memory.get(), reinterpret_cast<const void*>(from.address()), from.bytes());
   return {reinterpret_cast<std::uintptr_t>(it->memory.get()), from.size(), from.dtype(),

@@ -72,6 +72,7 @@ class GpuQueue final : public Queue {
   };
   struct Staged {
     Pinned memory;
+    int step;             // that it was last used in
     std::uint64_t until;  // the ticket behind which it may be used again
   };
   void do_begin(Interval, Event after) override;

@@ -27,6 +27,8 @@ void set(Machine& m, const std::string& key, const std::string& value) {
     m.drift_ppm = std::stod(value);
   } else if (key == "peers" && value == "none") {
     m.peers = false;
+  } else if (key == "memory_waits") {
+    m.memory_waits = value == "1";
   } else if (key == "cupti") {
     m.cupti = value;
   } else if (key == "error" && value == "no_device") {

@@ -1,7 +1,7 @@
 #pragma once
 // Which GPUs does the stand-in play? Read once from SHARDMARK_STANDIN, as
 // "gpus=2,first=1,memory=64000000,late_us=200,error=no_device|old_driver,major=8,driver=12040,
-// peers=none,cupti=FILE,drift_ppm=200,queue=4", in one line.
+// peers=none,cupti=FILE,drift_ppm=200,queue=4,memory_waits=1", in one line.
 #include <cuda_runtime_api.h>
 
 #include <atomic>
@@ -21,6 +21,7 @@ struct Machine {
   std::size_t memory = 1'000'000'000;  // bytes of each GPU
   cudaError_t error = cudaSuccess;     // of whoever asks for GPUs
   bool peers = true;                   // GPUs read each other's memory
+  bool memory_waits = false;           // asking for memory waits for all that runs, on all GPUs
   std::string cupti;                   // that is told what GPUs do; empty: none
 
   std::mutex mutex;

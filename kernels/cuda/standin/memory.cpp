@@ -44,6 +44,11 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 }
 
 cudaError_t cudaMalloc(void** at, std::size_t bytes) {
+  if (machine().memory_waits) shardmark::standin::wait_for_all_gpus();
+  return shardmark::standin::take_memory(at, bytes);
+}
+
+cudaError_t shardmark::standin::take_memory(void** at, std::size_t bytes) {
   Machine& m = machine();
   const std::lock_guard lock(m.mutex);
   std::size_t& used = m.used[static_cast<std::size_t>(current_gpu())];
@@ -71,8 +76,9 @@ cudaError_t cudaMallocManaged(void** at, std::size_t bytes, unsigned) {
 }
 
 cudaError_t cudaMallocHost(void** at, std::size_t bytes) {
-  if (!(*at = aligned(bytes))) return cudaErrorMemoryAllocation;
   Machine& m = machine();
+  if (m.memory_waits) shardmark::standin::wait_for_all_gpus();
+  if (!(*at = aligned(bytes))) return cudaErrorMemoryAllocation;
   const std::lock_guard lock(m.mutex);
   m.pinned[*at] = bytes;
   return cudaSuccess;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <random>
 #include <thread>
+#include <vector>
 
 #include "machine.hpp"
 
@@ -53,10 +54,29 @@ struct StandinEvent {
   int gpu = current_gpu();
 };
 
+struct StandinStream;
+namespace {
+struct Streams {
+  std::mutex mutex;
+  std::vector<StandinStream*> all;
+};
+Streams& streams() {
+  static auto* const known = new Streams;
+  return *known;
+}
+}  // namespace
+
 struct StandinStream {
   explicit StandinStream(unsigned seed)
-      : gpu(current_gpu()), random(seed), thread([this] { work(); }) {}
+      : gpu(current_gpu()), random(seed), thread([this] { work(); }) {
+    const std::lock_guard lock(streams().mutex);
+    streams().all.push_back(this);
+  }
   ~StandinStream() {
+    {
+      const std::lock_guard lock(streams().mutex);
+      std::erase(streams().all, this);
+    }
     {
       const std::lock_guard lock(mutex);
       stop = true;
@@ -125,6 +145,15 @@ void enqueue(cudaStream_t stream, std::function<void()> task) {
       fail(e.what());
     }
   }
+}
+
+void wait_for_all_gpus() {
+  std::vector<std::shared_ptr<Reached>> all;
+  {
+    const std::lock_guard lock(streams().mutex);
+    for (StandinStream* s : streams().all) all.push_back(s->here());
+  }
+  for (const auto& reached : all) reached->wait();
 }
 
 bool is_of(cudaStream_t stream, int gpu) { return !stream || stream->gpu == gpu; }

@@ -14,6 +14,11 @@ void enqueue(cudaStream_t, std::function<void()>);
 // The same for what CUPTI records, which knows the call as one of this thread's.
 void enqueue(cudaStream_t, const CuptiStandin::Work&, std::function<void()>);
 
+// Until all streams of this process have done what they were given before.
+void wait_for_all_gpus();
+// Of the current GPU, as cudaMalloc, which may wait for all GPUs before.
+cudaError_t take_memory(void** at, std::size_t bytes);
+
 // Which this thread has chosen.
 int& current_gpu();
 // A stream belongs to the GPU that was current when it was made; the null stream is of each. As

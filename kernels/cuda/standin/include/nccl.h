@@ -38,6 +38,7 @@ struct ncclConfig_t {
 
 extern "C" {
 const char* ncclGetErrorString(ncclResult_t);
+const char* ncclGetLastError(ncclComm_t);
 ncclResult_t ncclGetVersion(int*);
 ncclResult_t ncclGetUniqueId(ncclUniqueId*);
 ncclResult_t ncclCommInitRankConfig(ncclComm_t*, int ranks, ncclUniqueId, int rank, ncclConfig_t*);
