@@ -8,7 +8,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failures=0
 base=$PATH
-unset OMPI_COMM_WORLD_RANK SLURM_PROCID SLURM_STEP_ID FAKE_NO_REPORT
+unset OMPI_COMM_WORLD_RANK SLURM_PROCID SLURM_STEP_ID FAKE_NO_REPORT FAKE_HELP
 
 fail() {
   echo "FAILED: $*"
@@ -32,6 +32,7 @@ make_fakes() {
     [[ $output =~ ^(.*)%q\{(.*)\}$ ]] && output=${BASH_REMATCH[1]}${!BASH_REMATCH[2]}
     [[ -n ${FAKE_NO_REPORT:-} ]] || touch "$output"'
   fake nsys <<<'
+    if [[ $* == "profile --help" ]]; then echo "${FAKE_HELP:-}" && exit; fi
     for word in "$@"; do [[ $word == --output=* ]] && output=${word#--output=}; done
     for word in "$@"; do [[ $word == *=repeat:* ]] && part=.1; done'"$report"'"${part:-}.nsys-rep"
     while [[ $1 == profile || $1 == --* ]]; do shift; done
@@ -85,6 +86,10 @@ nsys_of_one_process() {
   run capture_nsys.sh -a -- shardmark run smoke
   gave '[--output=shardmark]' "nsys -a"
   gave_not capture-range "nsys -a"
+  gave_not --cuda-event-trace "an nsys that does not know it"
+  FAKE_HELP=$'\t--cuda-event-trace=\n' run capture_nsys.sh -- shardmark run smoke
+  gave '[--cuda-event-trace=false][--capture-range=cudaProfilerApi]' "an nsys that traces events"
+  ((code == 0)) || fail "nsys that traces events: exit code $code: $printed"
 }
 
 nsys_of_ranks() {
