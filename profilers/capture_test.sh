@@ -112,7 +112,7 @@ ncu_of_a_phase() {
   run capture_ncu.sh -o k -r "forward block 0" -k 4 -s full -- shardmark run smoke
   ((code == 0)) || fail "ncu: exit code $code: $printed"
   gave '[ncu][--export][k][--target-processes][all][--profile-from-start][off][--set][full][--launch-count][4]' ncu
-  gave '[--kernel-name][regex:^(?!nccl).*$][--nvtx][--nvtx-include][shardmark@forward block 0/][shardmark][run]' ncu
+  gave '[--clock-control][none][--kernel-name][regex:^(?!nccl).*$][--nvtx][--nvtx-include][shardmark@forward block 0/][shardmark][run]' ncu
   wrote k.ncu-rep
   run capture_ncu.sh -r "regex:update .*" -- shardmark run smoke
   gave '[--nvtx-include][regex:shardmark@update .*/]' "ncu, many ranges"
