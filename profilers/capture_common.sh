@@ -58,7 +58,10 @@ check_command() {
 # The words of the tool, then the command; its exit code. No report is a failure.
 capture() {
   local launcher=() code=0
-  [[ -z $ranks ]] || launcher=(mpirun -n "$ranks")
+  # Bound, as few ranks are by default, all threads of a rank, NCCL's and the profiler's too, would share one core.
+  [[ -z $ranks ]] || launcher=(mpirun -n "$ranks" --bind-to none)
+  # Root is the usual user of a container, and Open MPI refuses it otherwise.
+  if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
   "${launcher[@]}" "$@" "${command[@]}" || code=$?
   if ((code == 0)) && ! compgen -G "${report_files_written:-$(report_files)}" >/dev/null; then
     echo "$program: $tool wrote no report: $why_none." >&2

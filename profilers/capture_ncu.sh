@@ -5,7 +5,7 @@ set -euo pipefail
 
 program=profilers/capture_ncu.sh
 tool=ncu suffix=.ncu-rep
-why_none="no kernel was in such a range, or nobody called cudaProfilerStart, as without a GPU"
+why_none="no kernel was in such a range, ncu may not read counters (ERR_NVGPUCTRPERM), or nobody called cudaProfilerStart"
 # shellcheck source=profilers/capture_common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/capture_common.sh"
 
@@ -58,9 +58,10 @@ need ncu "install Nsight Compute, which the CUDA Toolkit has as well"
 [[ -z $ranks ]] || need mpirun "install Open MPI (libopenmpi-dev), or leave out -n"
 check_command
 
-# domain@range/ is a range that is pushed and popped, as ours are.
+# domain@range/ is a range that is pushed and popped, as ours are. By default ncu locks clocks to the base, at which no
+# training runs; that it empties caches before each kernel stays, since what a replay leaves in them is not training's either.
 flags=(--export "$(report_name)" --target-processes all --profile-from-start off --set "$set" --launch-count "$kernels"
-  --kernel-name "regex:^(?!nccl).*$" --nvtx)
+  --clock-control none --kernel-name "regex:^(?!nccl).*$" --nvtx)
 if [[ $range == regex:* ]]; then
   flags+=(--nvtx-include "regex:shardmark@${range#regex:}/")
 elif [[ -n $range ]]; then

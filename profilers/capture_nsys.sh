@@ -60,6 +60,10 @@ trace=cuda,nvtx,osrt
 [[ -z $(rank_variable) ]] || trace+=,mpi
 # NCCL's own ranges carry its message sizes. Sampling and context switches of processors would only disturb.
 flags=("--output=$(report_name)" "--trace=$trace" "--nvtx-domain-include=shardmark,NCCL" --sample=none --cpuctxsw=none)
+# Some versions trace events unless told not to, and order kernels of different streams by it; others do not know the flag.
+if [[ $(nsys profile --help 2>&1) == *--cuda-event-trace* ]]; then
+  flags+=(--cuda-event-trace=false)
+fi
 if [[ $all == no ]]; then
   flags+=(--capture-range=cudaProfilerApi "--capture-range-end=${cells:+repeat:}${cells:-stop}")
 fi

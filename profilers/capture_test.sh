@@ -8,7 +8,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failures=0
 base=$PATH
-unset OMPI_COMM_WORLD_RANK SLURM_PROCID SLURM_STEP_ID FAKE_NO_REPORT
+unset OMPI_COMM_WORLD_RANK SLURM_PROCID SLURM_STEP_ID FAKE_NO_REPORT FAKE_HELP
+unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 
 fail() {
   echo "FAILED: $*"
@@ -32,6 +33,7 @@ make_fakes() {
     [[ $output =~ ^(.*)%q\{(.*)\}$ ]] && output=${BASH_REMATCH[1]}${!BASH_REMATCH[2]}
     [[ -n ${FAKE_NO_REPORT:-} ]] || touch "$output"'
   fake nsys <<<'
+    if [[ $* == "profile --help" ]]; then echo "${FAKE_HELP:-}" && exit; fi
     for word in "$@"; do [[ $word == --output=* ]] && output=${word#--output=}; done
     for word in "$@"; do [[ $word == *=repeat:* ]] && part=.1; done'"$report"'"${part:-}.nsys-rep"
     while [[ $1 == profile || $1 == --* ]]; do shift; done
@@ -43,8 +45,10 @@ make_fakes() {
       shift
     done'"$report"'.ncu-rep
     exec "$@"'
-  fake mpirun <<<'for rank in 0 1; do OMPI_COMM_WORLD_RANK=$rank "${@:3}" || exit; done'
-  fake shardmark <<<'exit ${FAKE_CODE:-0}'
+  fake mpirun <<<'for rank in 0 1; do OMPI_COMM_WORLD_RANK=$rank "${@:5}" || exit; done'
+  fake shardmark <<<'
+    [[ $EUID -ne 0 || $OMPI_ALLOW_RUN_AS_ROOT$OMPI_ALLOW_RUN_AS_ROOT_CONFIRM == 11 ]] || exit 3
+    exit ${FAKE_CODE:-0}'
   PATH=$scratch/bin:$base
 }
 
@@ -85,12 +89,17 @@ nsys_of_one_process() {
   run capture_nsys.sh -a -- shardmark run smoke
   gave '[--output=shardmark]' "nsys -a"
   gave_not capture-range "nsys -a"
+  gave_not --cuda-event-trace "an nsys that does not know it"
+  FAKE_HELP=$'\t--cuda-event-trace=\n' run capture_nsys.sh -- shardmark run smoke
+  gave '[--cuda-event-trace=false][--capture-range=cudaProfilerApi]' "an nsys that traces events"
+  ((code == 0)) || fail "nsys that traces events: exit code $code: $printed"
 }
 
 nsys_of_ranks() {
   run capture_nsys.sh -n 2 -o "a b" -- shardmark run smoke
   ((code == 0)) || fail "nsys -n: exit code $code: $printed"
-  gave '[mpirun][-n][2][nsys][profile][--output=a b.rank%q{OMPI_COMM_WORLD_RANK}][--trace=cuda,nvtx,osrt,mpi]' "nsys -n"
+  gave '[mpirun][-n][2][--bind-to][none][nsys][profile]' "nsys -n"
+  gave '[profile][--output=a b.rank%q{OMPI_COMM_WORLD_RANK}][--trace=cuda,nvtx,osrt,mpi]' "nsys -n"
   wrote "a b.rank0.nsys-rep"
   wrote "a b.rank1.nsys-rep"
   OMPI_COMM_WORLD_RANK=5 run capture_nsys.sh -o r -- shardmark run smoke
@@ -107,12 +116,13 @@ ncu_of_a_phase() {
   run capture_ncu.sh -o k -r "forward block 0" -k 4 -s full -- shardmark run smoke
   ((code == 0)) || fail "ncu: exit code $code: $printed"
   gave '[ncu][--export][k][--target-processes][all][--profile-from-start][off][--set][full][--launch-count][4]' ncu
-  gave '[--kernel-name][regex:^(?!nccl).*$][--nvtx][--nvtx-include][shardmark@forward block 0/][shardmark][run]' ncu
+  gave '[--clock-control][none][--kernel-name][regex:^(?!nccl).*$][--nvtx][--nvtx-include]' ncu
+  gave '[--nvtx-include][shardmark@forward block 0/][shardmark][run]' ncu
   wrote k.ncu-rep
   run capture_ncu.sh -r "regex:update .*" -- shardmark run smoke
   gave '[--nvtx-include][regex:shardmark@update .*/]' "ncu, many ranges"
   run capture_ncu.sh -n 2 -- shardmark run smoke
-  gave '[mpirun][-n][2][ncu][--export][shardmark.rank%q{OMPI_COMM_WORLD_RANK}]' "ncu -n"
+  gave '[mpirun][-n][2][--bind-to][none][ncu][--export][shardmark.rank%q{OMPI_COMM_WORLD_RANK}]' "ncu -n"
   gave_not nvtx-include "ncu without a range"
 }
 
