@@ -112,8 +112,12 @@ struct Sums {
   const float* of_blocks;
   std::size_t stride;
   template <int n>
-  __device__ Floats<n> at(std::size_t block, std::size_t c) const {
-    return load<n>(of_blocks + block * stride + c);
+  __device__ Pack<float, n> read(std::size_t block, std::size_t c) const {
+    return load_pack<n>(of_blocks + block * stride + c);
+  }
+  template <int n>
+  __device__ Floats<n> value(std::size_t, std::size_t, const Pack<float, n>& there) const {
+    return widened(there);
   }
 };
 
