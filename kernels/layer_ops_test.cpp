@@ -41,6 +41,7 @@ TEST_P(LayerOps, ColumnSumAdds) {
       for (const std::size_t rows : {1, 7, 8, 33}) check_column_sum<T>(rows, columns);
     }
     check_column_sum<T>(many(), 37);
+    check_column_sum<T>(1100, 16);  // on a GPU: packs of four rows at once, then of one
     check_column_sum<T>(9, 4111);
   });
 }
@@ -170,11 +171,13 @@ TEST_P(LayerOps, LayerNormAndItsGradient) {
     }
     check_layer_norm<T>(4, 33, 0.25f);
     check_layer_norm<T>(many(), 37, 1e-5f);
+    check_layer_norm<T>(3, 4104, 1e-5f);  // more than a GPU's block keeps in shared memory
   });
 }
 
+// off: by how many elements the first operand stands off a multiple of 64 bytes; others more.
 template <class T>
-void check_gelu(std::size_t rows, std::size_t columns) {
+void check_gelu(std::size_t rows, std::size_t columns, std::size_t off = 1) {
   const std::size_t n = rows * columns;
   const Values x = random_values<T>(n, 1, 9), grad = growing_values<T>(n, 2),
                before = random_values<T>(columns, 3);
@@ -185,7 +188,7 @@ void check_gelu(std::size_t rows, std::size_t columns) {
     bias[i % columns] += back[i];
   }
   for (const int threads : counts({1, 3})) {
-    const Guarded<T> gx(x, 1), out(n, 2), gg(grad, 3), gb(before);
+    const Guarded<T> gx(x, off), out(n, 2 * off), gg(grad, 3 * off), gb(before);
     run(Gelu{gx.view(), out}, threads);
     expect_near(out, want, 1e-6, "out");
     run(GeluBackward{gx.view(), gg, gb, columns}, threads);
@@ -199,6 +202,7 @@ TEST_P(LayerOps, GeluAndItsGradient) {
   in_every_type([]<class T>() {
     check_gelu<T>(37, 21);
     check_gelu<T>(many(), 21);
+    check_gelu<T>(1100, 8, 0);
     check_gelu<T>(3, 4111);
   });
 }

@@ -14,8 +14,12 @@ struct Rows {
   const T* x;
   std::size_t columns;
   template <int n>
-  __device__ Floats<n> at(std::size_t r, std::size_t c) const {
-    return load<n>(x + r * columns + c);
+  __device__ Pack<T, n> read(std::size_t r, std::size_t c) const {
+    return load_pack<n>(x + r * columns + c);
+  }
+  template <int n>
+  __device__ Floats<n> value(std::size_t, std::size_t, const Pack<T, n>& there) const {
+    return widened(there);
   }
 };
 
@@ -25,12 +29,24 @@ struct ThroughGelu {
   T* grad;
   std::size_t columns;
   template <int n>
-  __device__ Floats<n> at(std::size_t r, std::size_t c) const {
-    return at<n>(r * columns + c);
+  struct There {
+    Pack<T, n> x, grad;
+  };
+  template <int n>
+  __device__ There<n> read(std::size_t r, std::size_t c) const {
+    return {load_pack<n>(x + r * columns + c), load_pack<n>(grad + r * columns + c)};
   }
   template <int n>
-  __device__ Floats<n> at(std::size_t i) const {
-    const Floats<n> v = load<n>(x + i), g = load<n>(grad + i);
+  __device__ Floats<n> value(std::size_t r, std::size_t c, const There<n>& there) const {
+    return write(r * columns + c, there);
+  }
+  template <int n>
+  __device__ void at(std::size_t i) const {
+    write(i, There<n>{load_pack<n>(x + i), load_pack<n>(grad + i)});
+  }
+  template <int n>
+  __device__ Floats<n> write(std::size_t i, const There<n>& there) const {
+    const Floats<n> v = widened(there.x), g = widened(there.grad);
     const Floats<n> back = each_of<n>([&](int j) { return g.at[j] * GeluOf::slope(v.at[j]); });
     store<n>(grad + i, back);
     return back;

@@ -8,7 +8,8 @@ namespace shardmark::cuda {
 
 constexpr unsigned column_threads = 512;
 
-// f.at<width>(row, column): what is summed there. total adds the sums, rounded once.
+// f.read<width>(row, column): what is read there; f.value(row, column, that): what is summed, after
+// it is written where f writes something. total adds the sums, rounded once.
 template <int width, int across, class F, class T>
 __global__ void __launch_bounds__(column_threads)
     sum_columns(F f, std::size_t rows, std::size_t columns, T* total) {
@@ -19,12 +20,22 @@ __global__ void __launch_bounds__(column_threads)
       (std::size_t{blockIdx.x} * across + threadIdx.x % across) * static_cast<unsigned>(width);
   Floats<width> sum{};
   if (column < columns) {
-#pragma unroll 4
-    for (std::size_t r = row; r < rows; r += deep) {
-      const Floats<width> x = f.template at<width>(r, column);
+    const auto add = [&](std::size_t r, const auto& read) {
+      const Floats<width> x = f.value(r, column, read);
 #pragma unroll
       for (int i = 0; i < width; ++i) sum.at[i] += x.at[i];
+    };
+    // Reads of a few rows are on their way at once: no compiler may move one past a write.
+    constexpr unsigned at_once = 4;
+    std::size_t r = row;
+    for (; r + (at_once - 1) * deep < rows; r += at_once * deep) {
+      decltype(f.template read<width>(r, column)) read[at_once];
+#pragma unroll
+      for (unsigned k = 0; k < at_once; ++k) read[k] = f.template read<width>(r + k * deep, column);
+#pragma unroll
+      for (unsigned k = 0; k < at_once; ++k) add(r + k * deep, read[k]);
     }
+    for (; r < rows; r += deep) add(r, f.template read<width>(r, column));
   }
   float* const mine = &sums[threadIdx.x * width];
 #pragma unroll

@@ -11,12 +11,28 @@
 namespace shardmark::cuda {
 namespace {
 
-constexpr int threads = 256;
+constexpr unsigned threads = 256;
 
 __device__ bool is_class(std::int32_t target, std::size_t classes) {
   return target >= 0 && static_cast<std::size_t>(target) < classes;
 }
 __device__ float infinity() { return __uint_as_float(0x7f800000u); }
+
+// Of a row without packs a thread takes n elements at once all the same, so that as many reads are
+// on their way: every `threads`-th, so that where the row lies does not change the order of sums.
+// Beyond the row there is -infinity, which adds nothing.
+template <int n>
+__device__ unsigned left_of_row(std::size_t classes, std::size_t i) {
+  constexpr unsigned most = n * threads;
+  return classes - i < most ? static_cast<unsigned>(classes - i) : most;
+}
+template <int n, class T>
+__device__ Floats<n> load_apart(const T* x, unsigned left) {
+  return each_of<n>([&](int j) {
+    const unsigned at = static_cast<unsigned>(j) * threads;
+    return at < left ? widened(x[at]) : -infinity();
+  });
+}
 
 // The largest number so far, and the sum of e^(x - largest).
 struct Exponentials {
@@ -35,7 +51,7 @@ struct Exponentials {
   }
 };
 
-template <class T, int n>
+template <class T, int n, bool packs>
 __global__ void __launch_bounds__(threads)
     cross_entropy(const T* logits, const std::int32_t* targets, std::size_t rows,
                   std::size_t classes, float* lse, double* partials) {
@@ -44,8 +60,13 @@ __global__ void __launch_bounds__(threads)
   for (std::size_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const T* x = logits + r * classes;
     Exponentials mine;
-    for (std::size_t i = threadIdx.x * n; i < classes; i += blockDim.x * n)
-      mine.take(load<n>(x + i));
+    if constexpr (packs) {
+      for (std::size_t i = threadIdx.x * n; i < classes; i += blockDim.x * n)
+        mine.take(load<n>(x + i));
+    } else {
+      for (std::size_t i = threadIdx.x; i < classes; i += n * threads)
+        mine.take(load_apart<n>(x + i, left_of_row<n>(classes, i)));
+    }
     const float top = block_max(mine.top, of_warp.at);
     const float log_sum = logf(block_sum(mine.sum * __expf(mine.top - top), of_warp.at));
     if (threadIdx.x != 0) continue;
@@ -66,7 +87,7 @@ __global__ void __launch_bounds__(threads)
   if (threadIdx.x == 0) *loss += scale * all / rows;
 }
 
-template <class T, int n>
+template <class T, int n, bool packs>
 __global__ void __launch_bounds__(threads)
     cross_entropy_backward(T* logits, const float* lse, const std::int32_t* targets,
                            std::size_t classes, double scale, double rows, const float* control) {
@@ -76,14 +97,26 @@ __global__ void __launch_bounds__(threads)
   const std::int32_t target = targets[row];
   const bool known = is_class(target, classes);
   T* x = logits + row * classes;
-  for (std::size_t i = threadIdx.x * n; i < classes; i += blockDim.x * n) {
-    const Floats<n> v = load<n>(x + i);
-    store<n>(x + i, each_of<n>([&](int j) {
-               const bool is =
-                   known && i + static_cast<unsigned>(j) == static_cast<std::size_t>(target);
-               const float p = known ? __expf(v.at[j] - of_row) : __uint_as_float(0x7fc00000u);
-               return p * factor - (is ? factor : 0.0f);
-             }));
+  const auto gradient = [&](std::size_t i, float v) {
+    const float p = known ? __expf(v - of_row) : __uint_as_float(0x7fc00000u);
+    return p * factor - (known && i == static_cast<std::size_t>(target) ? factor : 0.0f);
+  };
+  if constexpr (packs) {
+    for (std::size_t i = threadIdx.x * n; i < classes; i += blockDim.x * n) {
+      const Floats<n> v = load<n>(x + i);
+      store<n>(x + i,
+               each_of<n>([&](int j) { return gradient(i + static_cast<unsigned>(j), v.at[j]); }));
+    }
+  } else {
+    for (std::size_t i = threadIdx.x; i < classes; i += n * threads) {
+      const unsigned left = left_of_row<n>(classes, i);
+      const Floats<n> v = load_apart<n>(x + i, left);
+#pragma unroll
+      for (int j = 0; j < n; ++j) {
+        const unsigned at = static_cast<unsigned>(j) * threads;
+        if (at < left) x[i + at] = narrowed<T>(gradient(i + at, v.at[j]));
+      }
+    }
   }
 }
 
@@ -101,9 +134,9 @@ void run_op(const CrossEntropy& o, const Launch& with) {
     constexpr int n = width_of<T>;
     const bool packs = rows_fit<n>(logits, classes);
     const std::size_t blocks = rows < Launch::most_partials ? rows : Launch::most_partials;
-    launch(packs ? cross_entropy<T, n> : cross_entropy<T, 1>, static_cast<unsigned>(blocks),
-           threads_for(packs ? classes / n : classes, threads), 0, with.stream, logits, targets,
-           rows, classes, lse, with.partials);
+    launch(packs ? cross_entropy<T, n, true> : cross_entropy<T, n, false>,
+           static_cast<unsigned>(blocks), packs ? threads_for(classes / n, threads) : threads, 0,
+           with.stream, logits, targets, rows, classes, lse, with.partials);
     launch(add_losses, 1, threads, 0, with.stream, with.partials, blocks, o.scale,
            static_cast<double>(rows), loss + o.at);
   });
@@ -119,8 +152,8 @@ void run_op(const CrossEntropyBackward& o, const Launch& with) {
     T* logits = is.out<T>("logits", o.logits, rows * classes);
     constexpr int n = width_of<T>;
     const bool packs = rows_fit<n>(logits, classes);
-    launch(packs ? cross_entropy_backward<T, n> : cross_entropy_backward<T, 1>,
-           static_cast<unsigned>(rows), threads_for(packs ? classes / n : classes, threads), 0,
+    launch(packs ? cross_entropy_backward<T, n, true> : cross_entropy_backward<T, n, false>,
+           static_cast<unsigned>(rows), packs ? threads_for(classes / n, threads) : threads, 0,
            with.stream, logits, lse, targets, classes, o.scale, static_cast<double>(rows), control);
   });
 }

@@ -26,13 +26,16 @@ template <int n, class T>
 __device__ void store_pack(T* p, const Pack<T, n>& x) {
   *reinterpret_cast<Pack<T, n>*>(p) = x;
 }
-template <int n, class T>
-__device__ Floats<n> load(const T* p) {
-  const Pack<T, n> x = load_pack<n>(p);
+template <class T, int n>
+__device__ Floats<n> widened(const Pack<T, n>& x) {
   Floats<n> v;
 #pragma unroll
   for (int i = 0; i < n; ++i) v.at[i] = widened(x.at[i]);
   return v;
+}
+template <int n, class T>
+__device__ Floats<n> load(const T* p) {
+  return widened(load_pack<n>(p));
 }
 template <int n, class T>
 __device__ void store(T* p, const Floats<n>& v) {
