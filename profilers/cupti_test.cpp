@@ -41,8 +41,9 @@ TEST_F(Cupti, RecordsWhatWasEnqueuedInASpan) {
   in_span(recorder, {3, 0, 2}, {What::copy, 40, 44, 7, "", 4096});
   in_span(recorder, {3, 1, 2}, {What::copy_to_peer, 60, 66, 8, "", 512});
   in_span(recorder, {3, 0, 3}, {What::set, 70, 71, 7, "", 64});
+  gpu->enqueue({What::kernel, 72, 75, 0, "behind them"});
   const auto all = recorder.activities();
-  ASSERT_EQ(all->kernels.size(), 3u);
+  ASSERT_EQ(all->kernels.size(), 4u);
   EXPECT_EQ(all->kernels[1].name, "gemm");
   EXPECT_EQ(all->kernels[1].begin_ns, 10);
   EXPECT_EQ(all->kernels[1].end_ns, 30);
@@ -54,7 +55,7 @@ TEST_F(Cupti, RecordsWhatWasEnqueuedInASpan) {
   EXPECT_EQ(all->copies[1].end_ns, 66);
   ASSERT_EQ(all->sets.size(), 1u);
   EXPECT_EQ(all->sets[0].bytes, 64u);
-  EXPECT_EQ(all->calls.size(), 5u);  // of the runtime; the driver's only correlate
+  EXPECT_EQ(all->calls.size(), 6u);  // of the runtime; the driver's only correlate
   EXPECT_EQ(all->calls[0].thread, 17u);
 
   Timeline spans;
@@ -63,7 +64,7 @@ TEST_F(Cupti, RecordsWhatWasEnqueuedInASpan) {
   const Attributed a = attribute(*all, 3, spans);
   EXPECT_EQ(a.activities, (Attributed::Sum{5, 20 + 30 + 4 + 6 + 1}));
   EXPECT_EQ(a.nccl, (Attributed::Sum{1, 30}));
-  EXPECT_EQ(a.unattributed, (Attributed::Sum{1, 1}));
+  EXPECT_EQ(a.unattributed, (Attributed::Sum{1, 3}));  // what was set up before is nobody's
   EXPECT_EQ(a.timeline.lane(1)[1].begin_ns, 60);
   EXPECT_EQ(a.idle_spans, 0u);
 }
