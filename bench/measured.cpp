@@ -15,6 +15,7 @@
 #include "bench/self_checks.hpp"
 #include "bench/text.hpp"
 #include "bench/witness.hpp"
+#include "impl/comm/nccl.hpp"
 #include "kernels/cpu/math.hpp"
 #include "kernels/cuda/device.hpp"
 
@@ -188,10 +189,9 @@ void set_sums(json& out, const Training& t, const std::string& wire) {
       break;
     case Collectives::nccl:
       out["accumulates_in"] = "as NCCL does it" + rounded("at each addition");
-      out["mean_applied"] =
-          t.options.precision.wire == DType::bf16 && (t.ranks & (t.ranks - 1)) != 0
-              ? "to NCCL's sum, behind its rounding"
-              : "by NCCL (ncclAvg)";
+      out["mean_applied"] = nccl::is_own_mean(t.options.precision.wire, t.ranks)
+                                ? "by NCCL (ncclAvg)"
+                                : "to NCCL's sum, behind its rounding";
       break;
   }
   // A sum of fp16 could overflow where the mean does not: impl/comm/host.hpp.

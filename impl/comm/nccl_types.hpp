@@ -2,7 +2,7 @@
 // Which of NCCL's words are ours? Types and operations, mapped in one place that a test reads.
 #include <nccl.h>
 
-#include "impl/comm/communicator.hpp"
+#include "impl/comm/nccl.hpp"
 
 namespace shardmark::nccl {
 
@@ -29,14 +29,12 @@ struct Mean {
   double factor = 1;  // that is ours to multiply the result with
 };
 // A mean of f16 divides first: NCCL multiplies by 1/N before it adds (its documentation of ncclAvg
-// leaves the order open), so that sums do not overflow where means do not. It rounds 1/N to the
-// type (src/enqueue.cc, hostToDevRedOp): in bf16 a third would be 0.2 % too large, so that the sum,
-// which has the range of f32, is divided here, in f32.
+// leaves the order open), so that sums do not overflow where means do not. A sum in bf16 has the
+// range of f32, and can be divided behind it, in f32.
 inline Mean mean_of(Reduce::Op op, DType type, int ranks) {
   if (op != Reduce::Op::mean) return {ncclSum};
-  const bool exact = (ranks & (ranks - 1)) == 0;
-  if (type == DType::bf16 && !exact) return {ncclSum, 1.0 / ranks};
-  return {ncclAvg};
+  if (is_own_mean(type, ranks)) return {ncclAvg};
+  return {ncclSum, 1.0 / ranks};
 }
 
 }  // namespace shardmark::nccl

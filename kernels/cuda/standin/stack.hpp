@@ -27,12 +27,10 @@ struct Stack {
   static void leave_for_ever(const Stack& next) {
     __sanitizer_start_switch_fiber(nullptr, next.bottom, next.bytes);
   }
-  void back() { __sanitizer_finish_switch_fiber(fake, nullptr, nullptr); }
   void back_from(Stack& last) { __sanitizer_finish_switch_fiber(fake, &last.bottom, &last.bytes); }
 #else
   void leave_for(const Stack&) {}
   static void leave_for_ever(const Stack&) {}
-  void back() {}
   void back_from(Stack&) {}
 #endif
 };
